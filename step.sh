@@ -12,7 +12,8 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . tools/setup.sh
 
-# The programs in examples/, one per line, without template projects, which have their own build.
+# Lists the programs in examples/, one per line. Omits template projects, which have their own
+# build.
 programs() {
   local each
   for each in examples/*.cpp examples/*/main.cpp examples/apps/*/main.cpp; do
@@ -23,7 +24,7 @@ programs() {
   done
 }
 
-# The program with this number or part of a name; nothing if there is not exactly one.
+# Prints the program with this number or part of a name, or nothing unless there is exactly one.
 program_named() {
   local found
   found=$(programs | grep -x -e "$1" || programs | grep -E -e "^0*$1_|_$1$" || true)

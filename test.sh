@@ -2,10 +2,10 @@
 # Installs missing packages, builds, and runs the tests labeled unit and slow.
 #   ./test.sh [--yes] [--all] [--preset NAME] [-- CTEST-OPTION…]
 #     --yes            install without asking
-#     --all            also install what the tests of the trace page need: node, Chromium, axe
+#     --all            also install the tools for tests of the trace page: node, Chromium, axe
 #     --preset NAME    release (default), debug, step, asan, tsan or coverage
-#     --everything …   nightly tests too, and every vector width, thread count, compiler and sanitizer:
-#                      hours, and a table of results; --everything --help lists the parts
+#     --everything …   also nightly tests, and every vector width, thread count, compiler and sanitizer;
+#                      takes hours and prints a table of results; --everything --help lists the parts
 #     -- -R softmax    options of ctest: here, only tests with softmax in their name
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -42,10 +42,10 @@ setup_needs $packages
 [ "$all" = 0 ] || setup_axe
 
 echo "Building everything, in build/$preset"
-# Continuous integration sets CI; there, warnings are errors.
+# Continuous integration sets CI. Warnings are then errors.
 cmake --preset "$preset" -DGRADUS_BUILD_TESTS=ON -DGRADUS_BUILD_EXAMPLES=ON \
   ${CI:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON} >/dev/null
 cmake --build --preset "$preset" -j "$(setup_cores)"
 
-# One more job than cores, as some tests wait for a clock or for a stopped process.
+# One more job than cores, because some tests wait for a clock or for a stopped process.
 exec ctest --preset "$preset" -LE nightly -j $(($(setup_cores) + 1)) "$@"

@@ -1,11 +1,11 @@
 // Times attention by length: ./bench.sh attention --length 1024 8192
 //
 // Prints one JSON object per kind and length, or a table with --table: medians over interleaved
-// rounds, and medians of the ratios to the first kind. peak_mb is the additional memory of a
-// forward and backward pass. floor_ms is the time of two forward and five backward matmuls over the
-// visible pairs, at the rate of a matmul of 64 queries with 512 keys that are in the caches.
+// rounds, and medians of the ratios to the first kind. peak_mb is the additional memory of forward
+// and backward. floor_ms is the time of two forward and five backward matmuls over the visible
+// pairs, at the rate of cached matmuls.
 //
-// `small` is 12 examples, 4 heads, 64 positions of width 32, causal, on one thread.
+// `small` has 12 examples, 4 heads and 64 positions of width 32, is causal, and uses one thread.
 
 #include <cstdio>
 #include <functional>
@@ -42,11 +42,10 @@ struct Flags {
   bool serve = false, table = false;
 };
 
-/// An attention variant.
 struct Kind {
   /// Maps [B, H, T, D] to [B, H, T, D].
   std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)> attend;
-  double pairs;  // visible pairs per head, or pairs of the same cost
+  double pairs;  // visible pairs per head, or pairs of equal cost
 };
 
 Kind masked(const Mask& mask, std::int64_t T, double dropout) {
@@ -81,7 +80,7 @@ Kind performer(const Flags& flags, std::int64_t T) {
           static_cast<double>(T * (64 + kFeatures))};
 }
 
-/// Attention of Wang et al. 2020, without its projections of tokens.
+/// Attention of Wang et al. 2020, without the projections of tokens.
 Kind linformer(std::int64_t T) {
   const Tensor map = randn({kFeatures, T}) / static_cast<double>(T);
   return {[map](const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -215,7 +214,6 @@ void print_json(const Row& row, const std::string& first) {
   std::fflush(stdout);
 }
 
-/// Prints one row per kind and one column per length.
 void print_table(const std::vector<Row>& rows, const Flags& flags) {
   std::string head = "| T |", rule = "|---|";
   for (const std::int64_t T : flags.lengths) head += " " + std::to_string(T) + " |", rule += "---|";
@@ -228,7 +226,7 @@ void print_table(const std::vector<Row>& rows, const Flags& flags) {
   }
 }
 
-/// Serves interleave_attention.py: reads "KIND LENGTH COUNT", and prints the milliseconds of COUNT
+/// Serves interleave_attention.py: reads "KIND LENGTH COUNT" and prints the milliseconds of COUNT
 /// runs.
 void serve(const Flags& flags) {
   std::puts("ready");

@@ -1,6 +1,6 @@
 // Times gradient checks: ./bench.sh check --peer pytorch
 //
-// Runs four cases with all conditions ("default") and without ("bare"), on one thread. Prints one
+// Runs four cases on one thread, with all conditions ("default") and without ("bare"). Prints one
 // JSON object per line. bench/pytorch_check.py runs the same cases.
 
 #include <algorithm>
@@ -73,7 +73,7 @@ double time_one(const Case& run, const std::string& kind) {
   return ms.count();
 }
 
-/// Reads "CASE KIND COUNT", and prints the milliseconds of COUNT checks.
+/// Reads "CASE KIND COUNT" and prints the milliseconds of COUNT checks.
 void serve(const std::map<std::string, Case>& all) {
   std::puts("ready");
   std::fflush(stdout);

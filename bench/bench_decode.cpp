@@ -5,10 +5,9 @@
 //   ./bench.sh decode --config gpt2 --precisions   the same with random weights
 //   ./bench.sh decode --model M --peer pytorch     a prompt and next tokens, next to other engines
 //
-// In the first form, a GPT of the named sizes with a context of `length` has seen all tokens but
-// one. With a cache the model processes that token, without a cache it processes all tokens, in
-// alternating rounds. Prints one JSON object per position (a quarter of the length, half, all):
-// both medians and their ratio.
+// In the first form, a GPT with a context of `length` has processed all tokens but one. With a
+// cache, the model processes that token; without a cache, all tokens. Prints one JSON object per
+// position (a quarter of the length, half, all) with both medians and their ratio.
 
 #include <chrono>
 #include <cstdio>
@@ -63,7 +62,7 @@ void time_position(const nn::GPT& model, const Flags& flags, std::int64_t length
     double step = 0;
     constexpr int kSteps = 50;
     for (int i = -5; i < kSteps; ++i) {  // warm-up steps, since another program may have run before
-      nn::KVCache cache = seen;          // a copy, which shares buffers
+      nn::KVCache cache = seen;          // a copy that shares buffers
       const double each = milliseconds([&] { model(last, &cache); });
       if (i >= 0) step += each / kSteps;
     }
@@ -91,8 +90,8 @@ std::vector<std::int64_t> tokens_of(const Flags& flags) {
   return tokens;
 }
 
-/// For each input line "prompt N TIMES" or "next N TIMES", prints the milliseconds for a prompt of
-/// N tokens, or for each of the tokens that follow it.
+/// For each input line "prompt N TIMES" or "next N TIMES", prints the milliseconds of a prompt of N
+/// tokens, or of each token after such a prompt.
 void serve(const nn::GPT& model) {
   const NoGrad off;
   std::puts("ready");

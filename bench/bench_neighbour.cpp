@@ -1,6 +1,6 @@
 // Times steps while another process uses one core: ./bench.sh neighbour --config cpu
 //
-// Interleaves steps with and without a busy process. Prints both medians and their ratio; the
+// Interleaves steps with and without a busy process. Prints both medians and their ratio. The
 // target on two cores is at most 2.5.
 
 #include <sys/wait.h>

@@ -1,9 +1,9 @@
 // Times matmuls of every shape in a step, by backend and vector width:
 //   ./bench.sh products [--config cpu] [--type f64] [--rounds N]
 //
-// Prints Gflop/s on one thread and on all threads, each the best of interleaved rounds, then the
-// mean speedup of the built-in kernels over the library. An OPENBLAS_CORETYPE such as Haswell
-// selects the library's kernels.
+// Prints Gflop/s on one thread and on all threads, each the best of interleaved rounds. Then prints
+// the mean speedup of the built-in kernels. An OPENBLAS_CORETYPE such as Haswell selects the
+// library's kernels.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

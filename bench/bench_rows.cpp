@@ -1,6 +1,6 @@
 // Times the row kernels on one thread: ./bench.sh rows
 //
-// Prints the CPU time per element, and the bandwidth (of arrays that must be read or written once)
+// Prints the CPU time per element and the bandwidth of arrays that must be read or written once,
 // next to the bandwidth of a copy. Arrays fit into a core's cache. GRADUS_SIMD=avx2 or baseline
 // selects narrower vectors. "both" is forward and backward. Times include the engine's overhead.
 
@@ -35,7 +35,7 @@ constexpr std::int64_t kRows = 64, kColumns = 768, kElements = kRows * kColumns;
 
 struct Kernel {
   std::string name;
-  double bytes;  // bytes per element
+  double bytes;
   std::function<void()> run;
 };
 
@@ -59,7 +59,7 @@ double least_ns(const std::function<void()>& run, int rounds) {
   return least;
 }
 
-/// Adds the forward pass of an op, and the forward and backward pass. The backward pass reads the
+/// Adds the forward pass of an op, and its forward and backward pass. The backward pass reads the
 /// arrays of the forward pass and dy, and writes dx.
 void add(std::vector<Kernel>& kernels, const std::string& name,
          const std::function<Tensor(const Tensor&)>& op, double more = 0) {
@@ -112,7 +112,7 @@ std::vector<Kernel> by_rows() {
   return kernels;
 }
 
-/// Optimizer steps read and write a parameter and its state, and read its gradient.
+/// Returns optimizer steps, which read and write a parameter and its state, and read its gradient.
 std::vector<Kernel> optimizers() {
   std::vector<Kernel> kernels;
   const auto parameter = [] {

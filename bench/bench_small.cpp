@@ -1,6 +1,6 @@
 // Times ops on one value: ./bench.sh small
 //
-// Runs a chain of `length` ops, forward and backward, on one thread. Prints the time per op; the
+// Runs a chain of `length` ops, forward and backward, on one thread. Prints the time per op. The
 // target is at most 0.5 µs.
 
 #include <algorithm>

@@ -1,10 +1,9 @@
 // Times a training step of a GPT: ./bench.sh step --config cpu
 //
 // A step is forward, cross-entropy, backward, clipping to norm 1 and AdamW, as in
-// bench/pytorch_step.py. floor_ms is the time of the step's matmuls: the three matmuls of every
-// linear layer at their exact shapes, with the fastest way to use the threads, plus exactly causal
-// attention at their mean rate, with matrices that stay in the caches. floor_in_order_ms runs the
-// matmuls in the order of a step, with separate matrices per layer.
+// bench/pytorch_step.py. floor_ms is the time of the step's matmuls with cached matrices, by the
+// fastest use of the threads, plus exactly causal attention at the mean rate. floor_in_order_ms
+// runs the matmuls in the order of a step, with separate matrices per layer.
 
 #include <algorithm>
 #include <cstdio>
@@ -31,14 +30,14 @@ struct Flags {
 
 std::size_t megabytes(std::size_t bytes) { return bytes >> 20; }
 
-/// Measures the floor again, but at most three times for large steps, where measuring takes half a
-/// minute.
+/// Measures the floor again, but at most three times for large steps, whose measurement takes half
+/// a minute.
 void measure_floor_again(Trainer& trainer, std::vector<Floor>& floors) {
   if (floors.size() >= 3 && floors.back().ms > 100) return;
   floors.push_back(measure_floor(trainer.preset()));
 }
 
-/// Serves interleave.py: reads N, and prints the milliseconds of N steps. Measures the floor before
+/// Serves interleave.py: reads N and prints the milliseconds of N steps. Measures the floor before
 /// each answer.
 std::vector<Floor> serve(Trainer& trainer, bool no_floor) {
   std::vector<Floor> floors;
@@ -78,7 +77,7 @@ void run(const Flags& flags) {
   if (flags.serve) {
     std::puts("ready");
     std::fflush(stdout);
-    floors = serve(trainer, flags.no_floor);  // the caller already has the times
+    floors = serve(trainer, flags.no_floor);  // the caller has the times
   } else {
     times.clear();
     time_rounds(trainer, flags, times, floors);

@@ -1,4 +1,4 @@
-"""What the peers of bench_decode --serve share: flags, and the loop that answers."""
+"""Shared by the peers of bench_decode --serve: flags, and the loop that answers."""
 import argparse
 import sys
 import time

@@ -70,7 +70,7 @@ struct Contender {
   double bytes() {
     double sum = weight_bytes(model);
     const nn::GPTOptions& o = model.options;
-    if (!o.tied) sum -= weight_bytes(model.token);  // only one row of the embedding is read
+    if (!o.tied) sum -= weight_bytes(model.token);  // the model reads only one row of the embedding
     if (model.position.weight.defined())
       sum -= 4.0 * static_cast<double>(model.position.weight.numel());
     const auto& attention = model.blocks[0].attention;
@@ -116,7 +116,7 @@ void print(Contender& each, const Contender& f32, const PrecisionBench& bench, d
 double measure_bandwidth() {
   static const Tensor numbers = full({1 << 27}, 1, Dtype::f32);  // 512 MiB
   const auto* x = numbers.data<float>();
-  std::atomic<float> sink{0};  // keeps the result in use
+  std::atomic<float> sink{0};  // prevents removal of the sum
   double best = 0;
   for (int pass = 0; pass < 3; ++pass) {
     const double start = now_ms();  // each thread reads a contiguous part
@@ -132,7 +132,7 @@ double measure_bandwidth() {
 void time_precisions(const nn::GPT& model, const PrecisionBench& bench) {
   const NoGrad off;
   std::vector<Contender> all;
-  all.reserve(4);  // keeps addresses, by which a cache identifies layers
+  all.reserve(4);  // fixed addresses, by which a cache identifies layers
   const Tensor prompt = randint(0, model.options.vocab, {1, bench.seen});
   const Tensor next = slice(prompt, 1, 0, 1);
   for (const Precision precision :

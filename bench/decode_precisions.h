@@ -12,16 +12,15 @@ namespace gradus::bench {
 double measure_bandwidth();
 
 struct PrecisionBench {
-  std::string name;                     // name of the model
+  std::string name;
   std::vector<std::int64_t> text = {};  // text for perplexity; empty: no perplexity
   std::int64_t seen = 64;               // tokens processed before timing starts
   int rounds = 7;
 };
 
 /// Compares decoding speed by weight precision with the memory bandwidth. Prints one JSON object
-/// per precision, from interleaved rounds: tokens per second, ratio to f32, bytes per token and per
-/// second, and share of the bandwidth. With a text, also prints the perplexity, its change from
-/// f32, and how often the most likely token is the same.
+/// per precision, from interleaved rounds: tokens per second, ratio to f32, bytes per token, and
+/// share of the bandwidth. With a text, also prints the perplexity and its change from f32.
 void time_precisions(const nn::GPT& model, const PrecisionBench& bench);
 
 }  // namespace gradus::bench

@@ -30,8 +30,8 @@ Matrix<float> result(Tensor& c) { return {c.mutable_data<float>(), c.size(0), c.
 
 using Way = std::function<void(Matrix<float>, Matrix<const float>, Matrix<const float>)>;
 
-/// Returns three ways to use the threads: built-in kernels; the library on Gradus's threads; the
-/// library on its own threads.
+/// Returns three ways to use the threads: the built-in kernels, the library called by Gradus's
+/// threads, and the library's threads.
 std::vector<Way> ways() {
   const simd::Level level = simd::level();
   const auto by = [level](Backend backend, gemm::Threads threads) {
@@ -50,7 +50,7 @@ std::vector<Way> ways() {
   return out;
 }
 
-/// Waits, because the library's threads spin on all cores after a call.
+/// Waits until the library's threads, which spin on all cores after a call, sleep.
 void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
 double median_ms(const Way& way, const Product& p, const Tensor& a, const Tensor& b, Tensor& c) {
@@ -79,7 +79,6 @@ double best_ms(const Product& p) {
   return best;
 }
 
-/// The linear layers of a step with all their matrices.
 class InOrder {
  public:
   explicit InOrder(const nn::GPTPreset& preset) : rows_(preset.batch * preset.options.context) {
@@ -89,7 +88,7 @@ class InOrder {
     add(C, preset.options.vocab);
   }
 
-  /// Returns the milliseconds of the forward matmuls, then dW and dx from the last layer to the
+  /// Returns the milliseconds of the forward matmuls, then of dW and dx from the last layer to the
   /// first.
   std::vector<double> run(const Way& way) {
     std::vector<double> ms;

@@ -12,7 +12,7 @@ double now_ms();
 struct Product {
   std::int64_t m, n, k;
   bool transpose_a, transpose_b;
-  double times;  // number of times per step
+  double times;  // matmuls per step
   double flop() const {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
@@ -20,12 +20,11 @@ struct Product {
 std::vector<Product> products_of(const nn::GPTPreset& preset);  // of the preset's linear layers
 
 /// Returns 6 · matmul weights · tokens plus the operations of exactly causal attention, forward and
-/// backward. The same for all engines.
+/// backward. The count is the same for all engines.
 double step_flop(const nn::GPTPreset& preset);
 
-/// The floor of a step: milliseconds of its matmuls, each by the fastest of three ways: the
-/// built-in kernels, one call of the BLAS library per thread, or the library's threads. Assumes the
-/// mean rate for attention.
+/// The floor of a step: milliseconds of its matmuls, each by the fastest of three ways (built-in
+/// kernels, one BLAS call per thread, the library's threads). Assumes the mean rate for attention.
 struct Floor {
   /// Repeats each shape on matrices that stay in the caches.
   double ms;

@@ -4,9 +4,9 @@
   interleave.py GRADUS_BENCH --config cpu [--dropout P] [--threads N] [--rounds N] [--steps N] --peer PEER...
 
 A peer is pytorch, pytorch-compiled, pytorch-max-autotune or jax. Each engine is a process that times N steps on
-request, and only one works at a time. Prints each engine's JSON line, peers first, with the medians of the
-interleaved steps, then a line with the ratios to each peer and to the fastest one, and of the memory to the
-first peer's.
+request, and only one works at a time. Prints a JSON line per engine, peers first, with the medians of the
+interleaved steps. Then prints a line with the ratios to each peer and to the fastest peer, and the ratio of
+the memory to that of the first peer.
 """
 import argparse
 import json

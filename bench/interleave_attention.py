@@ -4,7 +4,7 @@
   interleave_attention.py BENCH_ATTENTION [--kind KIND…] [--length N…] [--examples N] [--heads N] [--width N]
                           [--window N] [--dropout P] [--threads N] [--rounds N] --peer pytorch
 
-Prints one JSON object per kind and length: the medians of the rounds' medians, forward and backward together, and
+Prints one JSON object per kind and length: the median of the rounds' medians for forward and backward together, and
 the median, lowest and highest ratio of the rounds.
 """
 import argparse

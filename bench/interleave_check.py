@@ -3,8 +3,8 @@
 
   interleave_check.py BENCH_CHECK [--rounds N] --peer pytorch
 
-Prints one JSON object per case: the medians of the rounds' medians for the peer, for ours with all conditions, and
-for ours without them, and the medians of the rounds' ratios.
+Prints one JSON object per case: the medians of the rounds' medians for the peer, for Gradus with all conditions, and
+for Gradus without conditions, and the medians of the rounds' ratios.
 """
 import argparse
 import json

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Times a prompt and the tokens after it of a real model in several engines, in turn.
+"""Times a prompt and the tokens after it, of a real model in several engines, interleaved.
 
   interleave_decode.py BENCH_DECODE --model DIR_OR_GGUF --peer PEER... [--weights f32,bf16,int8]
                        [--tokens N] [--threads N] [--rounds N]
 
-A peer is pytorch (transformers in f32, eager) or llama.cpp (by llama-cpp-python, a GGUF file at the precision it
-has). Prints a JSON object for the prompt and one for the next token: each engine's milliseconds, the medians of the
-rounds' medians, and how many times as long each took as Gradus in f32, the medians of the rounds' ratios.
+A peer is pytorch (transformers in f32, eager) or llama.cpp (by llama-cpp-python, a GGUF file at its own precision).
+Prints a JSON object for the prompt and one for the next token. Each contains the engines' milliseconds (medians of
+the rounds' medians) and the ratios of their times to that of Gradus in f32 (medians of the rounds' ratios).
 """
 import argparse
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The training step of bench_step.cpp in JAX, compiled by jit with its state donated.
+"""The training step of bench_step.cpp in JAX, compiled by jit with donated state.
 
   jax_step.py --config cpu [--dropout P] [--threads N] [--steps N] [--rounds N] [--serve]
 

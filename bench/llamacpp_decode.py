@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The peer of bench_decode --serve: llama.cpp on the same GGUF file; the same lines of input."""
+"""The peer of bench_decode --serve: llama.cpp on the same GGUF file, with the same lines of input."""
 import random
 
 import decode_peer

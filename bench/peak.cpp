@@ -10,7 +10,7 @@
 namespace gradus::bench {
 namespace {
 
-// Independent sums: a multiply-add takes 4 cycles, and two start per cycle.
+// Sums are independent, because a multiply-add takes 4 cycles, and two start per cycle.
 constexpr int kSums = 12;
 constexpr long kSteps = 1'000'000;  // long enough for all threads to start
 
@@ -56,7 +56,7 @@ double measure_peak_gflops() {
   const int threads = num_threads();
   double best = 0;
   for (int round = 0; round < 20; ++round) {
-    std::atomic<float> sink{0};  // keeps the result in use
+    std::atomic<float> sink{0};  // prevents removal of the sum
     const double start = now_ms();
     parallel_for(threads, 1, [&](std::int64_t, std::int64_t) { sink = job.run(0.5F); });
     const double flop = 2.0 * job.lanes * kSums * double(kSteps) * threads;

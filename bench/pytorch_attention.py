@@ -5,8 +5,8 @@
 
 Reads lines "KIND LENGTH COUNT" and writes the milliseconds of COUNT runs. dense and everything use the fused
 scaled_dot_product_attention; window adds a boolean mask (with dropout, PyTorch does not fuse it on a CPU).
-linear_everything is composed: elu + 1 of queries and keys, sums over keys first. flex_attention has no backward on
-a CPU. Needs torch.
+linear_everything consists of several ops: elu + 1 of queries and keys, then sums over keys. flex_attention is not
+included, because it has no backward on a CPU. Needs torch.
 """
 import argparse
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The peer of bench_decode --serve: transformers on the same model, f32, eager; the same lines of input."""
+"""The peer of bench_decode --serve: transformers on the same model, f32, eager, with the same lines of input."""
 import os
 
 import decode_peer

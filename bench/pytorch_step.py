@@ -3,8 +3,8 @@
 
   pytorch_step.py --config cpu [--mode eager|compiled|max-autotune] [--dropout P] [--threads N] [--serve]
 
-Best settings: fused AdamW, scaled_dot_product_attention, gradients set to None, and tcmalloc where it is
-installed (libtcmalloc-minimal4), with which the script starts itself again. Needs torch; nothing else does.
+Best settings: fused AdamW, scaled_dot_product_attention, gradients set to None, and tcmalloc if installed
+(libtcmalloc-minimal4), with which the script restarts. Needs torch.
 """
 import glob
 import os
@@ -18,12 +18,12 @@ ALLOCATORS = "/usr/lib/*/libtcmalloc_minimal.so.4"
 
 
 def start_with_allocator():
-    """Starts the script again with tcmalloc; says what it found instead where that is not installed."""
+    """Restarts the script with tcmalloc. If tcmalloc is not installed, prints a warning."""
     found = glob.glob(ALLOCATORS)
     if "LD_PRELOAD" in os.environ:
         return
     if not found:
-        print("tcmalloc is not installed (libtcmalloc-minimal4), so PyTorch is slower", file=sys.stderr)
+        print("tcmalloc is not installed, so PyTorch is slower. Run apt-get install libtcmalloc-minimal4", file=sys.stderr)
         return
     os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | {"LD_PRELOAD": found[0]})
 
@@ -75,7 +75,7 @@ def model_of(torch, sizes, dropout):
 
 
 def build(torch, flags):
-    """The step as a closure; it returns the loss."""
+    """Returns the step as a closure that returns the loss."""
     _, _, _, context, batch, vocab = SIZES[flags.config]
     model = model_of(torch, SIZES[flags.config], flags.dropout)
     if flags.mode != "eager":

@@ -3,9 +3,9 @@
 
   ./bench.sh recipe FILE [--steps N] [--seeds 1,2,3]
 
-Both are timed from reading the text to the last evaluation. Ours includes trial steps and checkpoints; PyTorch's
-time excludes its import. Prints a JSON line per run, then the ratio of the medians and the median of the best
-held-out losses.
+Both are timed from reading the text to the last evaluation. The time of Gradus includes trial steps and checkpoints;
+PyTorch's time excludes its import. Prints a JSON line per run, then the ratio of the medians and the median of the
+best held-out losses.
 """
 import argparse
 import json

@@ -3,10 +3,9 @@
 
   ./bench.sh speedrun ROW --text FILE [--seeds 1,2,3] [--without TRICK]... [--out DIR] [--peer pytorch]
 
-Checks the text, starts one process per seed on two cores, and prints a JSON line for each, then a summary:
-the mean loss and the chance p that a recipe whose mean is above the target does as well. With --out a run
-that was interrupted continues where it was, and its seconds count all of its processes. --peer runs row A's
-recipe in PyTorch.
+Checks the text, starts one process per seed on two cores, and prints a JSON line for each. Then prints a summary:
+the mean loss, and the probability p that a recipe whose true mean is above the target does as well. With --out,
+an interrupted run resumes, and its seconds include all of its processes. --peer runs row A's recipe in PyTorch.
 """
 import argparse
 import hashlib
@@ -34,7 +33,7 @@ def processor():
 
 
 def chance(losses, target):
-    """One-sided p of Student's t: of a mean this far below the target, were the true mean the target."""
+    """One-sided p of Student's t: the probability of a mean this far below the target if the true mean is the target."""
     n = len(losses)
     mean = sum(losses) / n
     variance = sum((x - mean) ** 2 for x in losses) / max(n - 1, 1)
@@ -83,7 +82,7 @@ def main():
     if found != SHA256:
         parser.error(f"{flags.text} must be tiny Shakespeare (sha256 {SHA256}), got sha256 {found}")
     target, seeds = TARGETS[flags.row]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's: it saves, and ends with an error
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the program handles Ctrl-C: it saves and ends with an error
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     more = [word for trick in flags.without for word in ("--without", trick)]
     more += ["--steps", str(flags.steps)] if flags.steps else []

@@ -1,4 +1,4 @@
-// The timed training step: a preset's GPT on one random batch.
+// The timed training step of a preset's GPT on one random batch.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Tests gradients that are added up: in .grad, at tensors used twice, and for a part of the inputs.
+// Tests gradients that are added up: in .grad, for a tensor used twice, and for a subset of the
+// inputs.
 #include <algorithm>
 
 #include "gradus/check/condition.h"
@@ -10,17 +11,17 @@ namespace gradus::check {
 namespace {
 
 const Cause kAccumulation = {
-    "ACCUMULATION", "correct alone, wrong when added to another gradient",
+    "ACCUMULATION", "correct as the only gradient, wrong when added to another",
     "return the gradient in a separate buffer that is neither kept nor reused, and leave all "
     "additions to the engine"};
 const Cause kSameInput = {"SAME INPUT TWICE",
                           "correct for two inputs, wrong if both are the same tensor",
-                          "does the code compare tensors or their storage?"};
+                          "do not compare tensors or their storage"};
 const Cause kSubset = {"WANTS", "correct if all inputs require a gradient, wrong if only some do",
                        "check needs_grad(i): a sum, a product or a saved tensor that another "
-                       "input needs is skipped"};
+                       "input needs is missing"};
 
-/// Returns gradients of the same size as dx, so that neither is lost in the sum.
+/// Returns nonzero gradients as large as dx. Rounding cannot hide them in a sum.
 Tensors other_gradients(const Tensors& dx) {
   return for_each_defined(dx, [&](std::size_t k) {
     const double size = largest_of(numbers(dx[k]));
@@ -36,8 +37,7 @@ Tensors grads_of(const Tensors& leaves) {
   return for_each_defined(leaves, [&](std::size_t k) { return leaves[k].grad(); });
 }
 
-/// Returns f(in), or an undefined tensor if f throws, as a module does for parameters that are not
-/// leaves.
+/// Returns f(in), or an undefined tensor if f throws. A module throws if a parameter is not a leaf.
 Tensor unless_refused(const Trial& t, const Tensors& in) {
   try {
     return t.f.call(in);
@@ -60,7 +60,7 @@ void grad_in_use(Trial& t) {
   t.equal("with an existing .grad", kAccumulation, run, {t.base.y, sums(t.base.dx, before)});
 }
 
-/// With keep_graph, a second backward pass must not change the gradients of the first.
+/// A second backward pass with keep_graph must not change the gradients of the first.
 void first_gradients_stay(Trial& t) {
   t.same("in the gradients of the first backward pass after a second one", kAccumulation, [&] {
     const Tensors in = t.f.leaves(t.x);
@@ -86,8 +86,8 @@ void used_twice(Trial& t) {
           {{}, for_each_defined(t.base.dx, [&](std::size_t k) { return t.base.dx[k] * 3.0; })});
 }
 
-/// x is also used outside f, as in a residual connection. The engine adds to the returned gradient,
-/// so the gradient must not share a buffer.
+/// x is also used outside f, as in a residual connection. The engine adds to the returned gradient
+/// in place, so no other tensor may share its buffer.
 void beside_another_path(Trial& t) {
   const Tensors beside = other_gradients(t.base.dx);
   const auto run = [&] {
@@ -129,7 +129,7 @@ void one_tensor_for_two_inputs(Trial& t, std::size_t i, std::size_t j) {
     const std::vector<std::string>& names = t.f.options.names;
     apart.equal("with one tensor for " + names[i] + " and " + names[j], kSameInput, run, expected);
   } catch (const std::exception&) {
-    return;  // f rejects equal inputs
+    return;  // f rejects two equal inputs
   }
 }
 
@@ -144,7 +144,7 @@ void same_tensor_twice(Trial& t) {
     }
 }
 
-/// With frozen layers, backward may skip the work for some inputs.
+/// If some inputs need no gradient (frozen layers), backward may skip their work.
 void subsets(Trial& t) {
   const Flags& all = t.f.wanted();
   const auto count = std::count(all.begin(), all.end(), true);

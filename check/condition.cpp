@@ -1,4 +1,3 @@
-// Runs the conditions in order, and compares two gradients.
 #include "gradus/check/condition.h"
 
 #include <algorithm>
@@ -12,10 +11,9 @@
 namespace gradus::check {
 namespace {
 
-/// Relative change of the inputs by which sensitivity is measured.
+/// Relative change of the inputs with which Trial::sensitivity() is measured.
 constexpr double kNudge = 0x1p-30;
 
-/// Returns the absolute difference, or 0 for two NaNs.
 double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   const double apart = std::abs(a - b);
@@ -29,7 +27,7 @@ std::pair<double, std::size_t> worst_of(const Values& a, const Values& b) {
   return worst;
 }
 
-/// Copies a result, because a later run may overwrite it.
+/// Copies a result, because a later run may overwrite its buffers.
 Outcome copied(const Outcome& r) {
   return {kernel::copy(r.y),
           for_each_defined(r.dx, [&](std::size_t k) { return kernel::copy(r.dx[k]); })};
@@ -80,8 +78,8 @@ double Trial::sensitivity(std::size_t k) {
   return sensitivity_[k] / kNudge;
 }
 
-/// Returns the size of the terms, which exceed their sum if they cancel. The terms of a gradient
-/// have size |dy| |y| / |x|.
+/// Returns the magnitude of the terms of gradient k, |dy| |y| / |x|. It exceeds the gradient if
+/// terms cancel.
 double Trial::size_of_terms(std::size_t k) const {
   if (k >= x.size()) return 0;
   const double unit = rms(numbers(x[k]));
@@ -91,9 +89,9 @@ double Trial::size_of_terms(std::size_t k) const {
 
 double Trial::carried(std::size_t k) { return sensitivity(k) + size_of_terms(k); }
 
-/// Sums of n terms in two different orders differ by √n roundings of 2⁻⁵²; 64 allows for a sequence
-/// of ops. The terms may exceed their sum (size_of_terms), and intermediate roundings act like
-/// changes of the inputs (sensitivity). k = x.size() compares y.
+/// Sums of n terms in two orders differ by √n roundings of 2⁻⁵². The factor 64 allows for a
+/// sequence of ops. Terms that cancel are covered by size_of_terms, and intermediate roundings,
+/// which act like changes of the inputs, by sensitivity. k = x.size() compares y.
 bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, const Tensor& found,
                     const Tensor& expected) {
   const std::size_t input = k < x.size() ? k : 0;
@@ -106,7 +104,7 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
   const Values a = numbers(found), b = numbers(expected);
   const auto [apart, worst] = worst_of(a, b);
   const double largest = largest_of(b);
-  // The bound costs another run.
+  // The bound below costs another run.
   if (apart <= 0x1p-46 * largest) return true;
   std::int64_t count = base.y.numel();
   for (const Tensor& each : x) count = std::max(count, each.numel());
@@ -132,7 +130,7 @@ bool Trial::equal(const std::string& what, const Cause& cause, const Run& run,
         right = compare(what, cause, k, found.dx[k], expected.dx[k]) && right;
     return right;
   } catch (const std::exception& error) {
-    add(0, cause, what + " it throws: " + error.what());
+    add(0, cause, what + " the function throws: " + error.what());
     return false;
   }
 }
@@ -142,7 +140,7 @@ void Trial::add(std::size_t input, const Cause& cause, const std::string& note) 
       report.findings.begin(), report.findings.end(),
       [&](const Finding& each) { return each.kind == Kind::condition && each.input == input; });
   if (count >= 3 || (count > 0 && report.inputs[input].cause.name == cause.name))
-    return;  // one finding is enough
+    return;  // report one finding per cause
   report.add(Kind::condition, input, note, cause);
 }
 

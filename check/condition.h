@@ -1,6 +1,6 @@
-// Conditions under which gradients that are otherwise correct may be wrong. Finite differences are
-// measured once; each condition then compares two gradients. See layout.cpp, accumulation.cpp,
-// side_effects.cpp and precision.cpp.
+// Conditions under which a correct backward pass may still fail: memory layout, accumulation, side
+// effects, precision. Finite differences are measured once. Each condition then compares two
+// gradients.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,9 @@ class Trial {
   using Run = std::function<Outcome()>;
 
   /// Compares the result of `run`, called with recording on, with `expected`. If the results differ
-  /// or `run` throws, adds the finding "`what`: …" and returns false. Undefined tensors are
-  /// ignored.
+  /// or `run` throws, adds the finding "`what`: …" and returns false. Ignores undefined tensors.
   bool equal(const std::string& what, const Cause& cause, const Run& run, const Outcome& expected);
-  /// The same, with `base` as the expected result.
+  /// Compares the result of `run` with `base`.
   bool same(const std::string& what, const Cause& cause, const Run& run) {
     return equal(what, cause, run, base);
   }
@@ -34,8 +33,8 @@ class Trial {
     return {f, rows, report, std::move(at), std::move(upstream)};
   }
 
-  /// Returns how much gradient k changes when the inputs or the gradient's terms change by a
-  /// relative rounding error.
+  /// Returns how much gradient k changes if the inputs or the gradient's terms change by a relative
+  /// rounding error.
   double carried(std::size_t k);
 
   const CheckedTensorFunction& f;
@@ -56,7 +55,7 @@ class Trial {
 /// Returns random values in ±[1.5, 2.5), in the shape of `like`.
 Tensor other_numbers(const Tensor& like, std::uint64_t seed = 77);
 
-/// Multiplies each value of the wanted tensors by 1 ± up to 5/4 of `share`.
+/// Multiplies each value of the wanted tensors by a random factor in 1 ± 1.25 `share`.
 Tensors nudged(const Tensors& x, const Flags& wanted, double share, std::uint64_t seed = 11);
 
 /// Returns f(k) for each defined x[k], and undefined tensors elsewhere.

@@ -1,5 +1,5 @@
-// Runs finite differences, then the conditions, then the search for the smallest failing inputs. A
-// hand-written backward pass is wrapped in an op.
+// Runs finite differences, then the conditions, then the search for the smallest failing inputs.
+// Wraps a hand-written backward pass in an op.
 #include "gradus/check/gradients.h"
 
 #include <algorithm>
@@ -58,8 +58,8 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
 namespace check {
 namespace {
 
-/// Above this size, a second thread pays off.
-constexpr std::int64_t kSmall = std::int64_t{1} << 16;  // elements
+/// Above this size, a second thread is faster.
+constexpr std::int64_t kSmall = std::int64_t{1} << 16;
 
 bool holds(const Tensor& x, const std::optional<double>& value) {
   const Values all = numbers(x);
@@ -81,8 +81,8 @@ Report check(const CheckedTensorFunction& f) {
   return report;
 }
 
-/// Shortens axes of these lengths to these sizes. Assumes that axes of equal length are the same
-/// dimension, which is a heuristic.
+/// Shortens the axes whose lengths are in `lengths` to `sizes`. Heuristic: axes of equal length are
+/// the same dimension.
 Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Dims& sizes) {
   Tensors out;
   for (const Tensor& each : x) {
@@ -91,8 +91,7 @@ Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Di
       const auto at = std::find(lengths.begin(), lengths.end(), shape[axis]);
       if (at != lengths.end()) shape[axis] = sizes[static_cast<std::size_t>(at - lengths.begin())];
     }
-    // Keeps a buffer of the old size, so that a function that assumes the old size reads zeros and
-    // stays in bounds.
+    // The buffer keeps its old size. A function that assumes that size then reads zeros in bounds.
     Tensor whole = Tensor::empty({each.numel()}, each.dtype());
     whole.fill_(0);
     Tensor smaller = kernel::strided_view(whole, shape, contiguous_strides(shape), 0);
@@ -102,7 +101,7 @@ Tensors cut(const Tensors& x, const std::vector<std::int64_t>& lengths, const Di
   return out;
 }
 
-/// Sets report.smallest to the smallest part of f's inputs that fails in the same way, and to its
+/// Sets report.smallest to the smallest part of f's inputs that fails in the same way, with its
 /// finding. Skips shapes that f rejects.
 void add_smallest(const CheckedTensorFunction& f, Report& report) {
   if (report.findings.empty() || report.findings[0].kind == Kind::structure) return;
@@ -145,7 +144,6 @@ Function recorded(std::string_view name, const Function& forward, const Vjp& bac
 Report run(const CheckedTensorFunction& f, const std::string& call) {
   std::int64_t count = f.output.numel();
   for (const Tensor& x : f.inputs) count += x.numel();
-  // For few elements a second thread costs more than it saves.
   const ScopedValue<bool> serial(thread_state.parallel, thread_state.parallel || count <= kSmall);
   Report report = check(f);
   if (report.verdict == Verdict::fail && f.options.smallest) add_smallest(f, report);

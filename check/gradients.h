@@ -4,8 +4,8 @@
 //       "softmax", [](const std::vector<Tensor>& in) { return softmax(in[0]); }, {x});
 //   if (!report) std::cerr << report;
 //
-// First check/raw compares the gradients with finite differences in f64; then the conditions of
-// condition.h are tested.
+// Compares the gradients with finite differences in f64 (check/raw), then tests the conditions of
+// condition.h.
 #pragma once
 
 #include <concepts>
@@ -27,11 +27,11 @@ namespace gradus::check {
 using Tensors = std::vector<Tensor>;
 
 /// The function to check. It must return the same result for the same inputs, with and without
-/// recording. Random ops inside it draw the same values in each call.
+/// recording. Random ops inside the function draw the same values in each call.
 using Function = std::function<Tensor(const Tensors&)>;
 
-/// A hand-written backward pass: maps the inputs and dy to one gradient per input, undefined if the
-/// input has none.
+/// A hand-written backward pass. Maps the inputs and dy to one gradient per input; the gradient is
+/// undefined for an input without one.
 using Vjp = std::function<Tensors(const Tensors& x, const Tensor& dy)>;
 
 /// Tolerances, sampling and inputs of a check of tensors.
@@ -63,7 +63,7 @@ Report gradients(std::string_view name, const Function& f, const Tensors& inputs
                  const Options& options = {});
 Report gradients(const Function& f, const Tensors& inputs, const Options& options = {});
 
-/// The same for a hand-written backward pass.
+/// Checks a hand-written backward pass like gradients().
 Report vjp(std::string_view name, const Function& forward, const Vjp& backward,
            const Tensors& inputs, const Options& options = {});
 
@@ -74,9 +74,9 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
 Report second(std::string_view name, const Function& forward, const Vjp& backward,
               const Tensors& inputs, const Options& options = {});
 
-/// The same for all parameters of m and all inputs; f calls m. During the check, m has f64 or f32
-/// copies of its parameters and buffers. The originals are restored, even after an exception.
-/// options.names, .differentiable, .kinks and .refused refer only to the inputs.
+/// Checks all parameters of m and all inputs like gradients(); f calls m. During the check, m has
+/// f64 or f32 copies of its parameters and buffers. The originals are restored, even after an
+/// exception. options.names, .differentiable, .kinks and .refused refer only to the inputs.
 Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Options& options = {});
 
 /// Checks a layer with one argument.

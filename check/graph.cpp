@@ -1,5 +1,5 @@
-// An observer keeps the first call of each combination of op, shapes and dtypes. Each call runs
-// again through its node in f64.
+// An observer stores the first call of each combination of op, shapes and dtypes. Each stored call
+// is repeated in f64 through its node.
 #include "gradus/check/graph.h"
 
 #include <chrono>
@@ -29,7 +29,6 @@ struct RecordedCall {
   std::vector<void*> stack;
 };
 
-/// Keeps the first call for each combination of op, shapes and dtypes.
 class FirstOfEachKind : public Observer {
  public:
   void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {
@@ -58,9 +57,8 @@ class FirstOfEachKind : public Observer {
   std::set<std::string> kinds_;
 };
 
-/// A recorded call as a scalar function: a random weighted sum of its result. Non-finite values
-/// (such as a mask's −∞) stay fixed. So do zeros with gradient 0, which a mask may hide: the op may
-/// rely on them.
+/// A recorded call as a scalar function: a random weighted sum of its result. Non-finite values do
+/// not move. Zeros with gradient 0 do not move either, because the op may require them (a mask).
 class ReplayedCall {
  public:
   ReplayedCall(const RecordedCall& call, std::uint64_t seed) : call_(call) {
@@ -96,7 +94,7 @@ class ReplayedCall {
             [this](const Arguments& values, const Values& dy) { return vjp(values, dy[0]); }};
   }
 
-  /// Converts an index among the free values to an index in the tensor.
+  /// Replaces the finding's index among the free values by the index in the tensor.
   void place(Finding& finding) const {
     const MovingInput& m = moving_[finding.input];
     if (finding.at.size() != 1) return;
@@ -162,8 +160,8 @@ class ReplayedCall {
   }
 
   const RecordedCall& call_;
-  Tensors in_;   // f64 if floating-point
-  Shape shape_;  // shape of the result
+  Tensors in_;  // f64 if floating-point
+  Shape shape_;
   Values weights_;
   std::vector<MovingInput> moving_;
 };

@@ -18,11 +18,10 @@ struct GraphOptions {
   std::uint64_t seed = 0x5eed;  // seed of upstream gradients and directions
 };
 
-/// Calls loss once, then checks each op of its graph in f64 at the inputs of that step, newest
-/// first, once per combination of op and shapes. A finding states the op, its layer, the calling
-/// line, and the element. Ops that cannot run in f64, or that the time limit excludes, are listed;
-/// the verdict is then not PASS. Throws ValueError if loss is undefined, and GraphError if nothing
-/// was recorded.
+/// Calls loss once, then checks each op of its graph in f64 at the inputs of that step, once per
+/// combination of op and shapes. A finding states the op, its layer, the calling line, and the
+/// element. Ops that cannot run in f64, or that exceed the time limit, are listed and prevent a
+/// PASS. Throws ValueError if loss is undefined, and GraphError if nothing was recorded.
 Report graph(const std::function<Tensor()>& loss, const GraphOptions& options = {});
 
 }  // namespace gradus::check

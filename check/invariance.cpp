@@ -1,4 +1,4 @@
-// Each check calls f in two ways that must return the same result. B examples, T positions.
+// Each check computes the same result in two ways. Axes: B examples, T positions.
 #include "gradus/check/invariance.h"
 
 #include <algorithm>
@@ -21,7 +21,6 @@
 namespace gradus::check {
 namespace {
 
-/// Calls f without recording, with a fixed random state.
 template <class F, class... Args>
 Tensor call(const F& f, const Args&... args) {
   const NoGrad off;
@@ -41,12 +40,11 @@ void check_input(const char* check, const Tensor& x) {
 
 Tensor example(const Tensor& x, std::int64_t b) { return slice(x, 0, b, b + 1); }
 
-/// x[:, first:last]
 Tensor positions(const Tensor& x, std::int64_t first, std::int64_t last) {
   return slice(x, 1, first, last);
 }
 
-/// Reports the largest difference, and `why` it is wrong.
+/// Returns the largest difference. `why` completes its description.
 Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& options,
                    const std::string& why) {
   if (a.shape() != b.shape())
@@ -67,7 +65,6 @@ Invariance compare(const Tensor& a, const Tensor& b, const InvarianceOptions& op
                          x[where], " and ", y[where], " (", why, ")")};
 }
 
-/// Returns the first failure of comparison(i), or success.
 template <class Comparison>
 Invariance all_hold(std::int64_t first, std::int64_t last, const char* words,
                     Comparison comparison) {
@@ -76,7 +73,7 @@ Invariance all_hold(std::int64_t first, std::int64_t last, const char* words,
   return {true, words};
 }
 
-/// Returns x with other ids, or distant values, from position `first` on.
+/// Returns x with other ids, or values far from the originals, from position `first` on.
 Tensor changed_from(const Tensor& x, std::int64_t first) {
   Tensor y = kernel::copy(x);
   Tensor tail = positions(y, first, x.size(1));
@@ -107,8 +104,9 @@ Invariance no_gradient_from(const SequenceFunction& f, const Tensor& x, std::int
   if (!dx.defined()) return {true, ""};
   for (const double value : numbers(positions(dx, t, x.size(1))))
     if (value != 0)
-      return {false, str_cat("outputs before position ", t, " have a gradient of ", value,
-                             " at that or a later input, so the function sees the future")};
+      return {false,
+              str_cat("outputs before position ", t, " have a gradient of ", value,
+                      " with respect to later inputs, so the function depends on later positions")};
   return {true, ""};
 }
 
@@ -123,7 +121,7 @@ Invariance causal(const SequenceFunction& f, const Tensor& x, const InvarianceOp
     Invariance same =
         compare(positions(y, 0, t), positions(call(f, changed_from(x, t)), 0, t), options,
                 str_cat("before and after a change of inputs from position ", t,
-                        " on, so the function sees the future"));
+                        " on, so the function depends on later positions"));
     return same && is_float(x.dtype()) ? no_gradient_from(f, x, t) : same;
   });
 }
@@ -196,10 +194,11 @@ Invariance batch_invariant(const SequenceFunction& f, const Tensor& x,
   require<ShapeError>(x.size(0) > 1, "batch_invariant: the batch size must be at least 2, got ",
                       x.size(0));
   const Tensor y = call(f, x);
-  return all_hold(0, x.size(0), "each example gives the same result alone", [&](std::int64_t b) {
-    return compare(example(y, b), call(f, example(x, b)), options,
-                   str_cat("example ", b, " in its batch and alone"));
-  });
+  return all_hold(0, x.size(0), "each example gives the same result in a batch of 1",
+                  [&](std::int64_t b) {
+                    return compare(example(y, b), call(f, example(x, b)), options,
+                                   str_cat("example ", b, " in its batch and in a batch of 1"));
+                  });
 }
 
 }  // namespace gradus::check

@@ -17,28 +17,27 @@ namespace gradus::check {
 /// changed by 0.02 …".
 struct Invariance {
   bool holds;
-  std::string words;  // the first failure, or what was compared
+  std::string words;  // the first failure, or a summary of the comparison
   explicit operator bool() const { return holds; }
 };
 std::ostream& operator<<(std::ostream& out, const Invariance& found);
 
-/// Maps x [B, T] (i64 ids) or [B, T, …] (values) to y [B, T, …]. Called with the same random state
-/// each time, without recording unless a gradient is needed.
+/// Maps x of shape [B, T] (i64 ids) or [B, T, …] (values) to y of shape [B, T, …]. Each call has
+/// the same random state, and does not record unless a gradient is needed.
 using SequenceFunction = std::function<Tensor(const Tensor& x)>;
 
 /// Outputs are equal if |a − b| ≤ tolerance · max(1, |a|). Default: 1e-9 in f64 and 1e-4 in f32,
-/// which allows thousands of rounding errors, because matmuls of different sizes may add in a
-/// different order.
+/// because matmuls of different sizes may add in a different order.
 struct InvarianceOptions {
   double tolerance = 0;
 };
 
-/// True if no output depends on a later input. Changes each position together with all later ones.
-/// For floating-point inputs, also checks that their gradient is 0.
+/// True if no output depends on a later input. For floating-point inputs, also checks that the
+/// gradients with respect to later positions are 0.
 Invariance causal(const SequenceFunction& f, const Tensor& x, const InvarianceOptions& = {});
 
-/// True if padding, whatever it contains, does not change f(x, lengths). At least one length must
-/// be less than T.
+/// True if the content of padding does not change f(x, lengths). At least one length must be less
+/// than T.
 Invariance padding_invariant(
     const std::function<Tensor(const Tensor& x, const std::vector<std::int64_t>& lengths)>& f,
     const Tensor& x, const std::vector<std::int64_t>& lengths, const InvarianceOptions& = {});
@@ -53,8 +52,8 @@ Invariance cache_invariant(const SequenceFunction& whole,
 Invariance mode_invariant(nn::Module& module, const SequenceFunction& f, const Tensor& x,
                           const InvarianceOptions& = {});
 
-/// True if permuting positions permutes the output. Models without positional information must have
-/// this property; models with it must not.
+/// True if permuting positions permutes the output. Only models without positional information must
+/// have this property.
 Invariance permutation_equivariant(const SequenceFunction& f, const Tensor& x,
                                    const InvarianceOptions& = {});
 

@@ -23,7 +23,6 @@ const Cause kOutside = {"WRITES OUTSIDE", "memory outside a tensor was written t
 
 enum class MemoryLayout { transposed, every_second, slice };
 
-/// Copies x into a buffer filled with NaN.
 Tensor laid_out(const Tensor& x, MemoryLayout layout) {
   const bool slice = layout == MemoryLayout::slice;
   Strides strides = x.strides();
@@ -46,7 +45,6 @@ Tensor repeated(const Tensor& x, std::optional<int> axis) {
   return kernel::strided_view(x, x.shape(), strides, x.offset());
 }
 
-/// True if the buffer around x is unchanged.
 bool frame_is_whole(const Tensor& x) {
   const auto count = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   Tensor rest = kernel::copy(kernel::strided_view(x, {count}, {1}, 0));
@@ -55,9 +53,8 @@ bool frame_is_whole(const Tensor& x) {
   return std::all_of(all.begin(), all.end(), [](double v) { return std::isnan(v); });
 }
 
-/// transpose() swaps strides, so a kernel that indexes x.data()[i * columns + j] reads the wrong
-/// element. In a view of every second column, neighbors are not adjacent. A slice has an offset and
-/// gaps. dy has such layouts if y is viewed in one of these ways.
+/// Kernels may confuse strides. A transposed tensor has swapped strides, a slice has an offset and
+/// gaps, and every second column is not contiguous. dy has such layouts if y is a view.
 void other_strides(Trial& t) {
   const std::tuple<MemoryLayout, const char*, const char*> layouts[] = {
       {MemoryLayout::slice, "for inputs that are slices of larger ones",
@@ -102,7 +99,7 @@ void repeated_inputs(Trial& t) {
   }
 }
 
-/// If the loss is sum(y), dy is one value with strides of 0. A kernel that assumes contiguity reads
+/// The gradient of sum(y) is one value with strides of 0. A kernel that assumes contiguity reads
 /// past its end.
 void repeated_upstream(Trial& t) {
   const auto check = [&t](const Tensor& dy, const std::string& what) {

@@ -1,5 +1,5 @@
-// Treats a module as a function of its parameters: the check's leaves temporarily replace its
-// tensors.
+// Checks a module as a function of its parameters. The leaves of the check temporarily replace the
+// module's tensors.
 #include <map>
 #include <span>
 #include <string>
@@ -14,7 +14,7 @@
 namespace gradus::check {
 namespace {
 
-/// RAII guard: exposes parameters as inputs (tied ones once), and copies buffers to the compute
+/// RAII guard that exposes parameters as inputs (tied ones once) and copies buffers to the compute
 /// dtype. The destructor restores the module's tensors.
 class Borrowed {
  public:
@@ -28,7 +28,6 @@ class Borrowed {
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
 
-  /// Replaces the parameters, in the order of names().
   void put(std::span<const Tensor> tensors, Dtype dtype) {
     for (const auto& [place, index] : uses_) {
       *place = tensors[index];
@@ -64,10 +63,10 @@ class Borrowed {
     }
   }
 
-  std::map<Tensor*, Tensor> own_;                      // original tensors
-  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // member and index of its parameter
+  std::map<Tensor*, Tensor> own_;
+  std::vector<std::pair<Tensor*, std::size_t>> uses_;  // a member and the index of its parameter
   std::vector<Tensor*> buffers_;
-  std::map<const Node*, std::size_t> indices_;  // indices of tied parameters
+  std::map<const Node*, std::size_t> indices_;
   Tensors parameters_;
   std::vector<std::string> names_;
   Dtype dtype_ = Dtype::bool_;  // dtype of the copies; bool_: no copies
@@ -79,7 +78,6 @@ Dtype float_dtype(const Tensors& in) {
   return Dtype::f64;
 }
 
-/// Extends the options to the parameters followed by the inputs.
 Options extended(const Options& options, const Borrowed& borrowed, const Tensors& inputs) {
   const Tensors& own = borrowed.parameters();
   Options all = options;
@@ -95,8 +93,7 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
   return all;
 }
 
-/// Reports an op with a wrong derivative as the cause of each failed parameter that has no cause
-/// yet.
+/// Reports wrong ops as causes of failed parameters without a cause.
 void name_operation(const CheckedTensorFunction& f, Report& report) {
   const auto loss = [&] { return f.call(f.leaves(f.inputs)); };
   const Report found = graph(loss, {.seconds = 2, .seed = f.options.seed});

@@ -1,17 +1,16 @@
 // Compares gradients in f32 with gradients in f64, because finite differences are too inaccurate in
-// f32. The two must be equal up to rounding errors:
+// f32. Both must be equal up to rounding errors:
 //
 //   |g₃₂ - g₆₄|ᵢ ≤ 8 √k 2⁻²⁴ ( |J|ᵀ|dy| + |∂g/∂x| |x| + |dy| |y| / |x| )ᵢ
 //
-// The first term bounds gᵢ, a sum of products over outputs: k rounding errors of random sign add up
-// to √k, where k is the longest sum (the size of a tensor). The second term exists because
-// intermediate roundings act like roundings of x; it is measured by perturbing x. The third term
-// allows for the rounding errors that remain where terms cancel (softmax of one element). The
-// factor 8 allows for a sequence of ops.
+// The first term bounds gᵢ, a sum of products over outputs. Its k rounding errors of random sign
+// add up to √k, where k is the size of the largest tensor. The second term, measured by perturbing
+// x, allows for intermediate roundings, which act like roundings of x. The third term allows for
+// terms that cancel (softmax of one element), and the factor 8 for a sequence of ops.
 //
-// Hidden terms may be larger (layer norm over two nearly equal elements, logits in the hundreds).
-// So the check also allows 8 times the change of g₃₂ when x changes by one rounding, up to 32 times
-// the bound. Beyond that, the gradient is noise and fails.
+// Terms inside f may be larger (layer norm over two nearly equal elements, logits in the hundreds).
+// The check therefore also allows 8 times the change of g₃₂ when x changes by one rounding, up to
+// 32 times the bound.
 #include <algorithm>
 #include <cmath>
 
@@ -33,7 +32,7 @@ Tensors converted(const Tensors& x, Dtype dtype) {
   });
 }
 
-/// True if no product can overflow, which may happen above 1e30.
+/// True if no product of two values can overflow, which may happen above 1e30.
 bool fits_f32(const Tensors& x) {
   return std::all_of(x.begin(), x.end(),
                      [](const Tensor& each) { return largest_of(numbers(each)) <= 1e30; });
@@ -84,7 +83,7 @@ void compare(Trial& t, const Tensors& x, const Tensor& dy, std::size_t k, const 
 
 }  // namespace
 
-/// f32 uses other kernels and branches, and its sums lose digits.
+/// Tests f32, which has separate kernels and branches, and whose sums lose digits.
 void check_precision(Trial& t) {
   if (!t.f.f32 || t.rows.dy.empty()) return;
   const Tensors rough = converted(t.x, Dtype::f32);
@@ -101,12 +100,13 @@ void check_precision(Trial& t) {
                         " although its inputs are f32");
   } catch (const std::exception& error) {
     if (t.f.options.dtype)
-      t.add(0, kPrecision, std::string("in f32 it throws: ") + error.what());
+      t.add(0, kPrecision, std::string("in f32 the function throws: ") + error.what());
     else
-      t.report.notes.push_back(std::string("not checked in f32, where it throws: ") + error.what());
+      t.report.notes.push_back(std::string("not checked in f32, where the function throws: ") +
+                               error.what());
     return;
   }
-  // The f64 reference uses the rounded inputs.
+  // The f64 reference uses the inputs rounded to f32.
   Trial oracle = t.elsewhere(converted(rough, Dtype::f64), kernel::convert(dy, Dtype::f64));
   for (std::size_t k = 0; k < t.x.size(); ++k)
     if (found.dx[k].defined()) compare(oracle, rough, dy, k, found.dx[k]);

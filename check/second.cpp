@@ -38,8 +38,8 @@ class GradientOf {
   }
 
  private:
-  /// Returns a leaf if nothing is recorded, and a separate node for each use of the same tensor
-  /// otherwise.
+  /// While recording, returns a separate node for each use of the same tensor. Otherwise, returns a
+  /// leaf.
   static Tensor apart(const Tensors& in, std::size_t k) {
     if (!in[k].requires_grad()) return in[k].detach().requires_grad_();
     const auto same = [&](const Tensor& x) { return x.node() == in[k].node(); };
@@ -51,7 +51,7 @@ class GradientOf {
   double unit_;
 };
 
-/// Returns about |u| |w| |y| / |x|, the size of a gradient's terms before they are added.
+/// Returns about |u| |w| |y| / |x|, the magnitude of a gradient's terms.
 double size_of_all_terms(const CheckedTensorFunction& function) {
   const double most = largest_of(numbers(function.output));
   double size = 0;
@@ -67,13 +67,13 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   Options options = given;
   options.upstream = {};
   options.refused = {};
-  options.dtype = Dtype::f64;  // a second check in f32 would repeat that of the first derivatives
+  options.dtype = Dtype::f64;  // gradients() covers f32
   const CheckedTensorFunction function(std::string(name), f, inputs, options);
   Tensors u;
   for (std::size_t k = 0; k < inputs.size(); ++k)
     if (function.wanted()[k]) u.push_back(other_numbers(function.inputs[k], options.seed + 7 + k));
-  // If the terms cancel (softmax across equal rows), g is only rounding error. Adding a constant of
-  // the terms' size, with g's sign, makes the rounding estimate large enough.
+  // If the terms cancel (softmax across equal rows), g is only rounding error. A constant as large
+  // as the terms, with the sign of g, raises the rounding estimate accordingly.
   Tensors in = function.inputs;
   in.push_back(other_numbers(function.output, options.seed + 6));
   const double size = size_of_all_terms(function);
@@ -83,7 +83,7 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   options.names.emplace_back("upstream");
   options.differentiable = function.wanted();
   options.differentiable.push_back(true);
-  options.smallest = false;  // u has the sizes of these inputs
+  options.smallest = false;  // u has the sizes of the full inputs
   return run(CheckedTensorFunction(std::string(name) + ", second derivatives", g, in, options),
              "second");
 }

@@ -1,5 +1,5 @@
-// Tests that results are reproducible, independent of recording and of the content of fresh memory,
-// and linear in dy.
+// Tests that results are reproducible and linear in dy, and that neither recording nor the content
+// of fresh memory changes them.
 #include <string>
 
 #include "gradus/check/condition.h"
@@ -10,7 +10,7 @@
 namespace gradus::check {
 namespace {
 
-/// RAII guard: fills fresh memory with NaN in the entire process.
+/// RAII guard: the process fills fresh memory with NaN.
 class Poison {
  public:
   Poison() : before_(memory::set_poison(true)) {}
@@ -22,7 +22,7 @@ class Poison {
   bool before_;
 };
 
-/// Counters, caches or private generators would make all other comparisons meaningless.
+/// Counters, caches or private generators would invalidate all other comparisons.
 void run_again(Trial& t) {
   t.same("in a second run",
          {"NOT DETERMINISTIC", "the same inputs give different results in different runs",
@@ -30,7 +30,7 @@ void run_again(Trial& t) {
          [&] { return t.f.run(t.x, t.dy); });
 }
 
-/// A function that branches on recording uses a different model for evaluation.
+/// A function that branches on recording evaluates a different model than it trains.
 void run_unrecorded(Trial& t) {
   t.same("under NoGrad",
          {"TWO FORWARDS", "forward gives another result if nothing is recorded",
@@ -41,7 +41,7 @@ void run_unrecorded(Trial& t) {
          });
 }
 
-/// Fresh memory is often zero, which can hide elements that are never written.
+/// Fresh memory often contains zeros, which hide elements that are never written.
 void run_in_poisoned_memory(Trial& t) {
   t.same("with fresh memory filled with NaN",
          {"NEVER WRITTEN", "some results are uninitialized memory",
@@ -67,7 +67,7 @@ void sum_of_upstreams(Trial& t) {
           {{}, for_each_defined(dx, [&](std::size_t k) { return dx[k] + t.base.dx[k]; })});
 }
 
-/// The output must not change, because other ops may have saved it.
+/// Other ops may have saved the output, so backward must not change it.
 void output_is_left_alone(Trial& t) {
   const GradMode on(true);
   const Tensors in = t.f.leaves(t.x);
@@ -83,7 +83,6 @@ void output_is_left_alone(Trial& t) {
           {before, {}});
 }
 
-/// Returns the message that f throws, or "".
 std::string error_of(const Trial& t, const Tensors& in, bool record) {
   const GradMode mode(record);
   try {
@@ -94,7 +93,7 @@ std::string error_of(const Trial& t, const Tensors& in, bool record) {
   return "";
 }
 
-/// A validation that runs only while recording misses errors during evaluation.
+/// f must reject inputs both with and without recording.
 void refused_inputs(Trial& t) {
   const Cause cause = {"ERRORS", "invalid inputs are accepted, or the error depends on recording",
                        "check shapes and dtypes first, whether recording is on or not"};

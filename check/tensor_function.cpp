@@ -1,4 +1,3 @@
-// Converts between tensors and plain values. Detects writes to inputs and to dy.
 #include "gradus/check/tensor_function.h"
 
 #include <cmath>
@@ -78,7 +77,7 @@ class NumberFunction {
 
   const CheckedTensorFunction& f_;
   std::int64_t forwards_ = 0;
-  Arguments values_;  // values from which y_ was computed
+  Arguments values_;
   Tensors in_;
   Versions versions_;
   Tensor y_;

@@ -13,26 +13,27 @@ namespace gradus::check {
 using Flags = std::vector<bool>;
 
 /// Output and gradients of f. A gradient is zeros if y does not depend on the input, and undefined
-/// if it is not wanted.
+/// if it was not requested.
 struct Outcome {
   Tensor y;
   Tensors dx;
 };
 
-/// Magnitudes of the gradients' terms: for each input, magnitude = |J|ᵀ|dy|.
+/// Magnitudes of the gradients' terms. For each input, magnitude = |J|ᵀ|dy|.
 struct RowSum {
   Values dy;
   Arguments magnitude;
 };
 
-/// Calls check_vjp of raw/vjp_check.h, a header that is slow to compile.
+/// Calls check_vjp of raw/vjp_check.h, which only this function includes because it compiles
+/// slowly.
 Report compare_numbers(const std::string& name, Functions functions, std::vector<Input> inputs,
                        RawOptions options);
 
 /// A function of tensors under test, with its inputs and options.
 class CheckedTensorFunction {
  public:
-  /// Runs f once, so that its exceptions surface here.
+  /// Runs f once; the constructor propagates its exceptions.
   CheckedTensorFunction(std::string name, Function f, const Tensors& inputs, Options options);
 
   /// Returns the function at other inputs, without the options that depend on the inputs.
@@ -41,14 +42,12 @@ class CheckedTensorFunction {
   /// Calls f with a fixed random state. Records if the caller does.
   Tensor call(const Tensors& in) const;
 
-  /// Returns detached tensors; those in `wanted` become leaves.
   static Tensors leaves(const Tensors& x, const Flags& wanted);
   Tensors leaves(const Tensors& x) const { return leaves(x, wanted()); }
 
   /// Returns the gradients of y with respect to `in`. Keeps the graph.
   Tensors gradients(const Tensor& y, const Tensors& in, const Tensor& dy) const;
 
-  /// Runs a new forward and backward pass.
   Outcome run(const Tensors& x, const Tensor& dy, const Flags& wanted) const;
   Outcome run(const Tensors& x, const Tensor& dy) const { return run(x, dy, wanted()); }
 

@@ -52,13 +52,13 @@ const BpeTokenizer::Joined* BpeTokenizer::joined(std::int64_t a, std::int64_t b)
   return found == joined_.end() ? nullptr : &found->second;
 }
 
-/// Repeatedly merges the pair that was learned first; of equal pairs, the leftmost. Heap entries
-/// whose rank no longer matches are stale.
+/// Repeatedly merges the pair that was learned first; of equal pairs, the leftmost. Skips heap
+/// entries whose rank is out of date.
 void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t>& ids) const {
   const auto whole = whole_first_ ? ids_.find(std::string(piece)) : ids_.end();
   if (whole != ids_.end()) return ids.push_back(whole->second);
   struct Part {
-    std::int64_t id;  // −1: merged into the preceding part, or a sentinel
+    std::int64_t id;  // −1: part of the preceding token, or a sentinel
     std::size_t before, next;
   };
   std::vector<Part> parts = {{-1, 0, 1}};
@@ -95,7 +95,7 @@ void BpeTokenizer::encode_piece(std::string_view piece, std::vector<std::int64_t
 
 void BpeTokenizer::encode_pieces(std::span<const std::string_view> all,
                                  std::vector<std::int64_t>& ids) const {
-  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;  // from, to
+  std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;
   for (const std::string_view piece : all) {
     const auto [at, fresh] = known.try_emplace(piece, ids.size(), ids.size());
     auto& [from, to] = at->second;

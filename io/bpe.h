@@ -9,8 +9,8 @@
 
 namespace gradus::io {
 
-/// Byte-level BPE as in GPT-2: each piece of the text (io/pieces.h) starts as bytes, then the pair
-/// learned first is merged until no learned pair is left. Sennrich et al. 2016.
+/// Byte-level BPE as in GPT-2. Each piece of the text (io/pieces.h) starts as bytes. Then the pair
+/// that was learned first is merged until no learned pair remains. Sennrich et al. 2016.
 class BpeTokenizer final : public Tokenizer {
  public:
   using Merge = std::pair<std::int64_t, std::int64_t>;  // two ids that become one
@@ -35,7 +35,7 @@ class BpeTokenizer final : public Tokenizer {
                      std::vector<std::int64_t>& ids) const;
   /// Throws FileError, naming `name`, if a byte is not a token.
   void require_all_bytes(const std::string& name) const;
-  /// If true, a piece that is a token becomes that token, regardless of merges (Llama 3).
+  /// If true, encodes a piece that is a token as that token, regardless of merges (Llama 3).
   void set_whole_first(bool first) { whole_first_ = first; }
 
  private:
@@ -57,13 +57,12 @@ class BpeTokenizer final : public Tokenizer {
 /// Reads Hugging Face's files: vocab.json, {"Ġthe": 262, …}, and merges.txt, with one line "Ġ t"
 /// per merge. Throws FileError unless ids are 0 … n − 1.
 BpeTokenizer load_hugging_face_bpe(const std::string& vocab_json, const std::string& merges_txt);
-/// The same from text; error messages contain the names.
+/// Parses the contents of these files. Error messages contain the names.
 BpeTokenizer parse_hugging_face_bpe(std::string_view vocab, const std::string& vocab_name,
                                     std::string_view merges, const std::string& merges_name);
 
-/// Creates a tokenizer from tokens in visible form (io/pieces.h), except those with literal[i], and
-/// merges as lines "Ġ t". `literal` may be shorter than `tokens`. Throws FileError as the
-/// constructor does.
+/// Creates a tokenizer from tokens and from merges as lines "Ġ t". Tokens are in visible form
+/// (io/pieces.h), except those with literal[i]. Throws FileError like the constructor.
 BpeTokenizer bpe_of_visible(const std::vector<std::string>& tokens,
                             const std::vector<std::string>& merges, const std::string& name,
                             const std::vector<bool>& literal = {});

@@ -1,5 +1,5 @@
-// Stores distinct pieces once, with counts. A merge visits only the pieces that contain the pair. A
-// heap finds the most frequent pair; stale counts are corrected when popped.
+// Stores distinct pieces once, with counts. A heap finds the most frequent pair. Counts that are
+// out of date are corrected when popped.
 #include <queue>
 
 #include "gradus/engine/base/error.h"
@@ -34,13 +34,12 @@ class Learner {
     for (const auto& [pair, seen] : pairs_) heap_.push({seen.count, pair});
   }
 
-  /// Merges the most frequent pair into `id` if the pair occurs at least twice.
   bool merge(std::int64_t id, Pair& merged) {
     while (!heap_.empty()) {
       const Entry top = heap_.top();
       heap_.pop();
       const std::int64_t now = pairs_[top.pair].count;
-      if (now != top.count) {  // stale: push the current count
+      if (now != top.count) {  // out of date: push the current count
         if (now > 1 && now < top.count) heap_.push({now, top.pair});
         continue;
       }
@@ -70,7 +69,6 @@ class Learner {
     }
   };
 
-  /// Adds (sign = 1) or subtracts (sign = −1) the pairs of word i.
   void count(std::size_t i, std::int64_t sign) {
     const Word& word = words_[i];
     for (std::size_t k = 0; k + 1 < word.ids.size(); ++k) {
@@ -88,7 +86,7 @@ class Learner {
       joined.push_back(here ? id : ids[k]);
       if (here) ++k;
     }
-    if (joined.size() == ids.size()) return;  // the word no longer has the pair
+    if (joined.size() == ids.size()) return;  // the word lost the pair to an earlier merge
     count(i, -1);
     ids = std::move(joined);
     count(i, 1);

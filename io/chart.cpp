@@ -1,4 +1,3 @@
-// Charts have 800 × 450 pixels, and axes that end at round numbers.
 #include "gradus/io/chart.h"
 
 #include <algorithm>
@@ -61,7 +60,6 @@ std::string dot(const std::string& colour, double x, double y) {
                  "\" r=\"3\"/>\n");
 }
 
-/// Maps values between the first and the last tick to pixels.
 struct Axis {
   std::vector<double> ticks;  // never −0
   double first_pixel, last_pixel;
@@ -78,7 +76,6 @@ struct Axis {
   }
 };
 
-/// Means and limits of the points in one pixel column.
 struct Column {
   double x = 0, y = 0, low = 0, high = 0, count = 0;
 
@@ -135,7 +132,6 @@ std::string drawn(const Curve& curve, std::size_t index, const Axis& x, const Ax
   return out;
 }
 
-/// Draws the label above the mark, on the side where it fits.
 std::string drawn(const Chart::Mark& mark, const Axis& x, const Axis& y) {
   const double px = x(mark.x), py = y(mark.y);
   const double above = std::max(kTop + 14, py - 46);
@@ -172,7 +168,6 @@ std::string frame(const Chart& chart, const Axis& x, const Axis& y) {
   return out;
 }
 
-/// Returns the minimum and maximum along one axis, widened if they are too close.
 std::array<double, 2> range(const Chart& chart, double std::pair<double, double>::*part) {
   double low = INFINITY, high = -INFINITY;
   for (const Curve& curve : chart.curves)
@@ -197,7 +192,7 @@ std::vector<double> round_ticks(double low, double high, int about) {
   const double power = std::pow(10, std::floor(std::log10(raw)));
   const double ratio = raw / power;  // in [1, 10)
   const double step = power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
-  constexpr double kCrumb = 1e-9;  // tolerance in steps, as 0.3 / 0.1 is not exactly 3
+  constexpr double kCrumb = 1e-9;  // tolerance in steps, because 0.3 / 0.1 is not exactly 3
   const double first = std::floor(low / step + kCrumb), last = std::ceil(high / step - kCrumb);
   std::vector<double> ticks;
   for (int i = 0; i <= last - first; ++i) ticks.push_back((first + i) * step);

@@ -8,9 +8,9 @@
 
 namespace gradus::io {
 
-/// A line of a Chart: points (x, y) with increasing x. Points that are not finite are skipped. A
-/// curve with more points than pixel columns is drawn as the mean of each column, over a band from
-/// minimum to maximum.
+/// A line of a Chart: points (x, y) with increasing x. Skips points that are not finite. A curve
+/// with more points than pixel columns becomes the mean of each column over a band from minimum to
+/// maximum.
 struct Curve {
   std::string name;  // shown in the legend
   std::vector<std::pair<double, double>> points;

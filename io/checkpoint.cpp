@@ -35,7 +35,6 @@ class Checksum {
   std::uint32_t crc_ = 0;
 };
 
-/// Returns a checksum of facts, names, dtypes, shapes and values.
 std::string checksum_of(const Checkpoint& checkpoint) {
   Checksum sum;
   for (const auto& [key, value] : checkpoint.facts) {
@@ -53,7 +52,6 @@ std::string checksum_of(const Checkpoint& checkpoint) {
   return sum.hex();
 }
 
-/// Removes and returns the fact `key`, or "".
 std::string take(std::map<std::string, std::string>& facts, const char* key) {
   const auto fact = facts.extract(key);
   return fact ? fact.mapped() : "";

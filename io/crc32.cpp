@@ -6,8 +6,8 @@
 namespace gradus::io {
 namespace {
 
-/// Table k contains the checksums of a byte followed by k zero bytes, so that 8 bytes are processed
-/// together.
+/// Table k contains the checksums of a byte followed by k zero bytes. The tables process 8 bytes
+/// per step.
 constexpr auto kTables = [] {
   std::array<std::array<std::uint32_t, 256>, 8> tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {

@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view field) {
 }
 
 /// Removes the first field from `rest` and returns it. Within quotes, commas are literal and "" is
-/// a quote. Returns nothing if quotes do not close before a comma or the end.
+/// a quote. Returns nothing unless quotes close before a comma or the end.
 std::optional<std::string> take_field(std::string_view& rest) {
   std::string field;
   const std::size_t first = std::min(rest.find_first_not_of(" \t"), rest.size());
@@ -65,11 +65,10 @@ std::optional<double> number_in(std::string_view field) {
 
 bool is_number(const std::string& field) { return number_in(field).has_value(); }
 
-/// Returns a column name as a field, quoted if necessary.
 std::string field_of(const std::string& column) {
   require(!is_number(column) && column.find_first_of("\r\n") == std::string::npos,
           "save_csv: the column name ", quote(column), " must be a single line and not a number");
-  // EF begins a byte order mark.
+  // EF begins a UTF-8 byte order mark.
   const bool plain = column.find_first_of("\", \t\xEF") == std::string::npos;
   if (plain && !column.empty()) return column;
   std::string field = "\"";

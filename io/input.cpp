@@ -22,7 +22,7 @@ static_assert(sizeof(bool) == 1);
 struct StoredKind {
   const char* name;
   std::size_t bytes;  // bytes per block
-  Dtype dtype;        // dtype in memory
+  Dtype dtype;
   std::int64_t block = 1;
 };
 constexpr StoredKind kStoredKinds[] = {
@@ -30,11 +30,13 @@ constexpr StoredKind kStoredKinds[] = {
     {"BOOL", 1, Dtype::bool_},    {"F16", 2, Dtype::f32},      {"BF16", 2, Dtype::f32},
     {"I32", 4, Dtype::i64},       {"U8", 1, Dtype::i64},       {"Q8_0", 34, Dtype::f32, 32},
     {"Q4_0", 18, Dtype::f32, 32}, {"Q4_1", 20, Dtype::f32, 32}};
-static_assert(std::size(kStoredKinds) == static_cast<std::size_t>(Stored::q4_1) + 1);  // same order
+// In the order of Stored.
+static_assert(std::size(kStoredKinds) == static_cast<std::size_t>(Stored::q4_1) + 1);
 
 const StoredKind& kind_of(Stored stored) { return kStoredKinds[static_cast<std::size_t>(stored)]; }
 
-/// Decodes a block of 32 values. d·q has at most 19 bits, so only adding m rounds.
+/// Decodes a block of 32 values. d·q has at most 19 bits and is exact, so only the addition of m
+/// rounds.
 void unpack(Stored stored, const std::byte* block, float* y) {
   const auto f16_at = [&](std::size_t place) {
     gemm::Float16 half{};
@@ -56,7 +58,7 @@ void unpack(Stored stored, const std::byte* block, float* y) {
 }
 
 void read_blocks(Input& input, std::uint64_t at, Stored stored, float* y, std::int64_t count) {
-  constexpr std::int64_t kPiece = 1024;  // number of blocks
+  constexpr std::int64_t kPiece = 1024;
   const std::size_t bytes = bytes_of(stored);
   std::vector<std::byte> piece;
   for (std::int64_t left = count / 32; left > 0; left -= kPiece) {
@@ -67,7 +69,7 @@ void read_blocks(Input& input, std::uint64_t at, Stored stored, float* y, std::i
   }
 }
 
-/// Sets y[i] = convert(stored value i), in pieces, to avoid a second copy of large tensors.
+/// Sets y[i] = convert(stored value i), in pieces, which avoids a second copy of large tensors.
 template <class From, class To, class F>
 void read_converted(Input& input, std::uint64_t at, To* y, std::int64_t count, F convert) {
   constexpr std::int64_t kPiece = 1 << 15;
@@ -103,8 +105,9 @@ Input::Input(std::span<const std::byte> bytes, std::string name)
 
 void Input::read(std::uint64_t at, void* to, std::size_t bytes) {
   if (bytes == 0) return;
-  require<FileError>(at <= size_ && bytes <= size_ - at, name_, ": needs bytes ", at, " to ",
-                     at + bytes, ", but the file has only ", size_, " bytes. It is truncated.");
+  require<FileError>(at <= size_ && bytes <= size_ - at, name_, ": cannot read bytes ", at, " to ",
+                     at + bytes, ", because the file has only ", size_,
+                     " bytes. The file is truncated.");
   if (!file_.is_open()) {
     std::memcpy(to, memory_.data() + at, bytes);
     return;
@@ -126,7 +129,7 @@ std::optional<std::uint64_t> count_of(std::span<const std::uint64_t> sizes) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() / 8;  // 8-byte values
   std::uint64_t count = 1;
   for (const std::uint64_t size : sizes) {
-    // Skips sizes of 0, because strides are products of the other sizes.
+    // Sizes of 0 are skipped, because strides are products of the other sizes.
     if (size > 0 && count > kMost / size) return std::nullopt;
     count *= std::max<std::uint64_t>(size, 1);
   }

@@ -1,4 +1,4 @@
-// JSON with checked access: errors name the path of a missing, unknown or mistyped value.
+// JSON with checked access: errors contain the path of a missing, unknown or mistyped value.
 #pragma once
 
 #include <cstdint>

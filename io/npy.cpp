@@ -28,7 +28,7 @@ const std::map<std::string, Stored> kDescriptions = {
 constexpr const char* kWritten[] = {"<f4", "<f8", "<i8", "|b1"};  // one per Dtype
 static_assert(std::size(kWritten) == static_cast<std::size_t>(Dtype::bool_) + 1);
 
-/// Parses the Python dict of the header, and no other Python.
+/// Parses the header, a Python dict of three fields.
 class HeaderReader {
  public:
   HeaderReader(std::string_view header, const std::string& file) : rest_(header), file_(file) {}
@@ -54,7 +54,7 @@ class HeaderReader {
         fault("the field " + quote(key) + " is unknown");
       if (!accept(',') && !ahead('}')) fault("a comma is missing");
     }
-    if (seen.size() != 3) fault("it must have the fields descr, fortran_order and shape");
+    if (seen.size() != 3) fault("the dict must have the fields descr, fortran_order and shape");
     skip_blanks();
     if (!rest_.empty()) fault("text follows the dict");
   }
@@ -129,10 +129,9 @@ Stored stored_as(const std::string& description, const std::string& file) {
                      : description.find('O') != std::string::npos ? " (Python objects)"
                                                                   : "";
   fail<FileError>(file, ": dtype ", quote(description), hint,
-                  " is not supported; use one of <f4 <f8 <i8 |b1 <f2 <i4 |u1");
+                  " is not supported. Supported types: <f4 <f8 <i8 |b1 <f2 <i4 |u1");
 }
 
-/// Returns the position and length of the header.
 std::pair<std::uint64_t, std::uint64_t> header_place(Input& input) {
   unsigned char start[12] = {};
   const std::size_t n = std::min<std::size_t>(sizeof start, static_cast<std::size_t>(input.size()));
@@ -202,7 +201,8 @@ void save_npy(const std::string& path, const Tensor& x) {
   header.append(63 - (10 + header.size()) % 64, ' ') += '\n';
 
   std::string bytes(kMagic);
-  bytes += {'\1', '\0', static_cast<char>(header.size()), '\0'};  // 8 sizes take less than 256
+  // A header with 8 sizes has less than 256 bytes.
+  bytes += {'\1', '\0', static_cast<char>(header.size()), '\0'};
   bytes += header;
   const Tensor packed = kernel::contiguous(x);
   dispatch(x.dtype(), [&]<class T>() {

@@ -12,12 +12,12 @@
 
 namespace gradus::io {
 
-/// Reads versions 1 to 3, in C and Fortran order: <f4 <f8 <i8 |b1 unchanged, <f2 as f32, <i4 and
-/// |u1 as i64. Throws FileError for anything else.
+/// Reads versions 1 to 3, in C and Fortran order. <f4 <f8 <i8 |b1 are unchanged; <f2 becomes f32;
+/// <i4 and |u1 become i64. Throws FileError for all other types.
 Tensor load_npy(const std::string& path);
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& name);
 
-/// Writes version 1.0 in C order, atomically.
+/// Writes an array atomically: version 1.0, C order.
 void save_npy(const std::string& path, const Tensor& x);
 
 }  // namespace gradus::io

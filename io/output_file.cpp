@@ -105,7 +105,7 @@ void write_file_atomically(const std::string& path, const void* data, std::size_
     fail<FileError>("cannot write ", path, ": ", std::strerror(cause), full ? " (disk full)" : "",
                     ". The previous contents are unchanged.");
   }
-  sync_directory_of(path);  // without it, the file is complete but its name may not be durable yet
+  sync_directory_of(path);  // a crash could otherwise lose the new name of a complete file
 }
 
 }  // namespace gradus::io

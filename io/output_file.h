@@ -1,5 +1,5 @@
-// Every operation by which Gradus changes files. Tests can record the changes, replay a prefix, or
-// make one fail.
+// All operations that change files. Tests can record the changes, replay a prefix of them, or make
+// one of them fail.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace gradus::io {
 
-/// A system call that changes a file or folder.
+/// A system call that changes a file or directory.
 struct FileChange {
   enum Kind { create, open, write, sync, close, truncate, rename, remove, sync_directory } kind;
   std::string path;
@@ -20,9 +20,9 @@ struct FileChange {
   std::int64_t size = 0;        // new size of a truncate
 };
 
-/// Test hook, called before each change. Returns 0, or an errno with which the change fails. A
-/// failing write first writes half of its bytes, as on a full disk. A sync may return kSkipped, to
-/// save time. Shared by all threads.
+/// Test hook, called before each change. Returns 0, or the errno with which the change fails. A
+/// failing write first writes half of its bytes. A sync may return kSkipped to save time. Shared by
+/// all threads.
 constexpr int kSkipped = -1;
 extern std::function<int(const FileChange&)> file_watch;
 
@@ -48,14 +48,14 @@ class OutputFile {
   std::FILE* file_ = nullptr;
 };
 
-/// Return 0 or an errno.
+/// Truncate, rename or remove a file. Return 0 or an errno.
 int truncate_file(const std::string& path, std::int64_t size);
 int rename_file(const std::string& path, const std::string& to);
 int remove_file(const std::string& path);
 /// Makes creations, renames and removals in the directory of `path` durable.
 int sync_directory_of(const std::string& path);
 
-/// Writes `size` bytes to `path` atomically (temporary file, sync, rename, directory sync): readers
+/// Writes `size` bytes to `path` atomically (temporary file, sync, rename, directory sync). Readers
 /// see the old or the new file, even after a crash. Throws FileError.
 void write_file_atomically(const std::string& path, const void* data, std::size_t size);
 

@@ -9,7 +9,7 @@
 namespace gradus::io {
 namespace {
 
-constexpr std::size_t kLongest = 128;  // bytes; bounds the time for text without spaces
+constexpr std::size_t kLongest = 128;  // bytes; limits the time for text without spaces
 
 enum class Kind { space, letter, digit, other };
 
@@ -65,7 +65,7 @@ std::vector<std::string_view> pieces(std::string_view text) {
   while (!text.empty()) {
     std::size_t length = first_piece(text);
     if (length > kLongest) {
-      length = kLongest;  // moves back to the start of a character if one is near
+      length = kLongest;  // avoids splitting a character if possible
       for (int i = 0; i < 3 && (static_cast<unsigned char>(text[length]) & 0xC0u) == 0x80u; ++i)
         --length;
     }
@@ -85,7 +85,7 @@ std::string from_visible(std::string_view text, const std::string& name) {
   std::string out;
   for (const char32_t c : decode_utf8(text, name)) {
     const int byte = c < kAlphabet.byte.size() ? kAlphabet.byte[c] : -1;
-    if (byte < 0)  // escape() is expensive
+    if (byte < 0)  // escape() is slow, so only on failure
       fail<FileError>(name, ": ", escape(c), " in ", quote(text), " does not encode a byte");
     out += static_cast<char>(byte);
   }

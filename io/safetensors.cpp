@@ -40,7 +40,7 @@ std::vector<Entry> in_order(const std::map<std::string, Tensor>& tensors) {
             " is undefined");
     order.push_back(&entry);
   }
-  // Widest alignment first, as in the reference implementation: I64, F64, F32, BOOL.
+  // The widest types come first, as in the reference implementation: I64, F64, F32, BOOL.
   const auto place = [](Entry each) {
     return std::pair(size_of(each->second.dtype()), each->second.dtype());
   };

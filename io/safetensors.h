@@ -25,15 +25,15 @@ struct TensorFile {
 };
 
 /// Reads F32 F64 I64 BOOL unchanged, F16 and BF16 as f32, I32 and U8 as i64. Throws FileError if
-/// the file violates the format: gaps, overlaps, extra bytes, repeated names, …. Checks sizes
-/// before allocating.
+/// the file violates the format (gaps, overlaps, extra bytes, repeated names). Checks sizes before
+/// allocating.
 TensorFile load_safetensors(const std::string& path);
-/// The same from memory. `name` appears in error messages.
+/// Parses a file in memory. `name` appears in error messages.
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name);
 
-/// Writes atomically. Packs views and adds {"format": "pt"} to the metadata. Throws ValueError for
-/// a name that is "" or "__metadata__", invalid UTF-8 or an undefined tensor, and FileError if
-/// writing fails.
+/// Writes a file atomically. Packs views and adds {"format": "pt"} to the metadata. Throws
+/// ValueError for a name that is "" or "__metadata__", invalid UTF-8 or an undefined tensor, and
+/// FileError if writing fails.
 void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors,
                       const std::map<std::string, std::string>& metadata = {});
 std::vector<std::byte> safetensors_bytes(const std::map<std::string, Tensor>& tensors,

@@ -24,7 +24,8 @@ TensorEntry entry_of(const std::string& name, const Json& json) {
   entry.dtype = dtype.text();
   const auto found = kDtypes.find(entry.dtype);
   if (found == kDtypes.end())
-    dtype.fail(dtype.describe() + " is not supported; use one of F32 F64 I64 BOOL F16 BF16 I32 U8");
+    dtype.fail(dtype.describe() +
+               " is not supported. Supported types: F32 F64 I64 BOOL F16 BF16 I32 U8");
   entry.stored = found->second;
   entry.shape = json.at("shape").sizes(kMaxRank);
   const std::vector<std::uint64_t> places = offsets.sizes(2);
@@ -38,7 +39,7 @@ TensorEntry entry_of(const std::string& name, const Json& json) {
 
 SafetensorsHeader parse_safetensors_header(std::string_view json_text, std::uint64_t data_bytes,
                                            const std::string& file) {
-  const std::size_t first = json_text.find_first_not_of(" \t\r\n");  // no byte order mark
+  const std::size_t first = json_text.find_first_not_of(" \t\r\n");  // rejects a byte order mark
   require<FileError>(json_text.substr(std::min(first, json_text.size())).starts_with('{'), file,
                      ": the header is not a JSON object");
   SafetensorsHeader header;

@@ -1,4 +1,4 @@
-// Reads safetensors headers, from untrusted input.
+// Reads safetensors headers. The input is not trusted.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace gradus::io {
 
-/// Bytes; the same limit as in the reference implementation.
+/// Limit in bytes, as in the reference implementation.
 inline constexpr std::uint64_t kLongestHeader = 100'000'000;
 
 /// The JSON header of a safetensors file.
@@ -24,8 +24,8 @@ struct SafetensorsHeader {
 /// Reads the header of a file. Throws FileError.
 SafetensorsHeader read_safetensors_header(Input& input);
 
-/// Parses `json`, the header of `file`. `data_bytes` bytes follow the header; checks that the
-/// entries cover them without gap or overlap.
+/// Parses `json`, the header of `file`, which `data_bytes` bytes follow. Throws FileError unless
+/// the entries cover these bytes without gap or overlap.
 SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
                                            const std::string& file);
 

@@ -9,7 +9,7 @@
 namespace gradus::io {
 namespace {
 
-/// Describes an error in an entry that should begin at `place`, or returns "".
+/// Describes the error of an entry that should begin at `place`, or returns "".
 std::string fault_of(const TensorEntry& entry, std::uint64_t place, std::uint64_t data_bytes) {
   const auto offsets = [&] { return str_cat("data_offsets [", entry.begin, ", ", entry.end, "]"); };
   const auto type = [&] {

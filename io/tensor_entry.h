@@ -24,9 +24,8 @@ Shape shape_of(const TensorEntry& entry);
 /// Returns the number of bytes for the type and shape, or nothing if it is too large.
 std::optional<std::uint64_t> bytes_of(const TensorEntry& entry);
 
-/// Sorts the entries by offset. Throws FileError unless each entry has as many bytes as its type
-/// and shape require, and the entries cover the data exactly, with padding to multiples of
-/// `alignment`.
+/// Sorts the entries by offset. Throws FileError unless the size of each entry matches its type and
+/// shape, and the entries cover the data exactly, with padding to multiples of `alignment`.
 void check_places(std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
                   std::uint64_t alignment, const std::string& file);
 

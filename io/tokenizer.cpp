@@ -62,7 +62,7 @@ std::vector<std::int64_t> CharTokenizer::encode(std::string_view text) const {
     require(found.kind == Utf8::character, "character tokenizer: the text is not UTF-8 at byte ",
             at);
     const auto place = std::lower_bound(characters_.begin(), characters_.end(), found.code_point);
-    if (place == characters_.end() || *place != found.code_point)  // escape() is expensive
+    if (place == characters_.end() || *place != found.code_point)  // escape() is slow
       fail<ValueError>("character tokenizer: ", escape(found.code_point), " at byte ", at,
                        " is not among the ", vocab_size(),
                        " characters of the vocabulary. Remove it, or train on text that has it.");

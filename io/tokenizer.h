@@ -1,4 +1,4 @@
-// Converts between text and token ids: characters, bytes or words. Byte pairs: bpe.h.
+// Converts between text and token ids: characters, bytes or words. See bpe.h for byte pairs.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  /// Returns what a token is called: "character", "byte", "word" or "bpe token".
+  /// Returns the type of a token: "character", "byte", "word" or "bpe token".
   virtual std::string name() const = 0;
   virtual std::int64_t vocab_size() const = 0;
   virtual std::vector<std::int64_t> encode(std::string_view text) const = 0;
@@ -25,7 +25,7 @@ class Tokenizer {
   virtual std::string bytes_of(std::int64_t id) const = 0;
   virtual std::string to_json() const = 0;  // can be read by tokenizer_from_json
 
-  /// Returns the text of `ids`. Invalid UTF-8 (half a sampled character) becomes U+FFFD.
+  /// Returns the text of `ids`. Invalid UTF-8 (half a character) becomes U+FFFD.
   std::string decode(std::span<const std::int64_t> ids) const;
 
  protected:
@@ -63,7 +63,7 @@ class ByteTokenizer final : public Tokenizer {
   std::string to_json() const override;
 };
 
-/// Uses pieces of text (io/pieces.h) as tokens. Token 0, "<unknown>", represents all others.
+/// Uses pieces of text (io/pieces.h) as tokens. Token 0, "<unknown>", represents all other pieces.
 class WordTokenizer final : public Tokenizer {
  public:
   static constexpr std::int64_t kUnknown = 0;
@@ -88,7 +88,7 @@ class WordTokenizer final : public Tokenizer {
   std::unordered_map<std::string, std::int64_t> ids_;
 };
 
-/// Decodes one token at a time. Holds back incomplete characters.
+/// Decodes one token at a time. Returns a character once all of its bytes have arrived.
 class StreamDecoder {
  public:
   explicit StreamDecoder(const Tokenizer& tokenizer) : tokenizer_(&tokenizer) {}
@@ -100,8 +100,8 @@ class StreamDecoder {
   std::string held_;
 };
 
-/// Throws FileError, naming `name`, for invalid JSON, unknown or repeated fields, or a newer
-/// format.
+/// Reads a tokenizer that to_json() wrote. Throws FileError, naming `name`, for invalid JSON,
+/// unknown or repeated fields, or a newer format.
 std::unique_ptr<Tokenizer> tokenizer_from_json(std::string_view json, const std::string& name);
 void save_tokenizer(const std::string& path, const Tokenizer& tokenizer);
 std::unique_ptr<Tokenizer> load_tokenizer(const std::string& path);

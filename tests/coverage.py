@@ -4,10 +4,10 @@
   tests/coverage.py [BUILD]      BUILD: build/coverage, made by
       cmake --preset coverage && cmake --build --preset coverage --target gradus_tests_ops
 
-Runs only the registry's oracle test and, since no sample is long enough to split attention into
-parts, the test that compares those with the formula. Reads gcov's counts for all functions of ops/
-with `backward` in their name, including their lambdas. Fails with a list of the lines not reached.
-ops/test_coverage.cpp checks that each needs_grad(i) was true and false.
+Runs only two tests: the registry's oracle test, and the test that compares attention in parts with
+the formula, because no sample is long enough for multiple parts. Reads gcov's counts for all
+functions of ops/ with `backward` in their name, including their lambdas. Fails with a list of the
+unreached lines. ops/test_coverage.cpp checks that each needs_grad(i) was true and false.
 """
 import collections
 import json
@@ -60,7 +60,7 @@ def source(place):
 def main():
     build = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "coverage").resolve()
     if not (build / "tests" / "gradus_tests_ops").exists():
-        print(f"coverage.py: {build}/tests/gradus_tests_ops is missing; run {__doc__.splitlines()[3].strip()}",
+        print(f"coverage.py: {build}/tests/gradus_tests_ops is missing. Run {__doc__.splitlines()[3].strip()}",
               file=sys.stderr)
         return 2
     measure(build)

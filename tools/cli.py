@@ -2,7 +2,7 @@
 """Writes docs/reference/cli.md from the help of the programs in BUILD and of the scripts.
 
   tools/cli.py BUILD            writes the page: tools/cli.py build/release
-  tools/cli.py BUILD --check    exit code 1, and a diff, if the page is out of date; spacing does not matter
+  tools/cli.py BUILD --check    exit code 1, and a diff, if the page is out of date; ignores spacing
 """
 import difflib
 import re
@@ -28,7 +28,7 @@ INTRODUCTION = """# Command line
 
 
 def help_of(command, program):
-    """The help, with the program's name instead of its path."""
+    """The help text, with the program's name instead of its path."""
     run = subprocess.run(command + ["--help"], cwd=ROOT, stdin=subprocess.DEVNULL, text=True, encoding="utf-8",
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     lines = [line.rstrip() for line in run.stdout.replace(command[0], program).split("\n")]

@@ -19,7 +19,7 @@ TOKEN = re.compile(r"\s*(⁻¹|\d+(?:\.\d+)?|(?:[^\W\d_ΣΠδ∂½π][\u0300-\u0
 
 
 class Trouble(Exception):
-    """A text that does not follow the notation."""
+    """Text that violates the notation."""
 
 
 def row(*parts):

@@ -5,8 +5,8 @@
     ./test.sh --everything --only asan,threads   parts whose name begins with one of these
     ./test.sh --everything --list                lists the parts
 
-The output of each part is in build/everything/PART.log. The exit code is 1 if a part failed. Nothing is installed:
-a part with a missing dependency is skipped, and its row names what is missing. CATCH2_V2 and CATCH2_V3 are folders
+The output of each part is in build/everything/PART.log. The exit code is 1 if a part failed. Nothing is installed.
+A part with a missing dependency is skipped, and its row names the dependency. CATCH2_V2 and CATCH2_V3 are folders
 with an installation of that Catch2 version, in addition to the default one."""
 import os
 import re
@@ -23,7 +23,7 @@ CORES = str(os.cpu_count() or 1)
 REPEATS = 20
 FUZZ_SECONDS = 60
 QUICK = ["-LE", "nightly"]  # nightly tests run once, in the release build
-# These inspect the tree or build their own programs, so vectors and threads do not matter.
+# These tests inspect the tree or build their own programs, so vectors and threads do not matter.
 ELSEWHERE = "^(house|outside|consumer|own_model|tools|simd|fuzz)/"
 
 
@@ -44,7 +44,7 @@ def compiles(compiler, *flags, code="int main() {}"):
 
 
 def lacks_clang(*flags, packages="clang libomp-dev"):
-    return "" if compiles("clang++", *flags) else f"clang++ {' '.join(flags)} does not work; run apt-get install {packages}"
+    return "" if compiles("clang++", *flags) else f"clang++ {' '.join(flags)} does not work. Run apt-get install {packages}"
 
 
 def lacks_width(level, flags):
@@ -58,7 +58,7 @@ def lacks_width(level, flags):
 
 def lacks_programs(*programs, packages):
     missing = [program for program in programs if not shutil.which(program)]
-    return f"{missing[0]} is not installed; run apt-get install {packages}" if missing else ""
+    return f"{missing[0]} is not installed. Run apt-get install {packages}" if missing else ""
 
 
 def lacks_catch(version):

@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[[ ${1:-} =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: a number of seconds is missing; for example, tools/fuzz.sh 60" >&2; exit 2; }
+[[ ${1:-} =~ ^[1-9][0-9]*$ ]] || { echo "fuzz.sh: the number of seconds is missing. For example: tools/fuzz.sh 60" >&2; exit 2; }
 count=$1
 shift
 targets=("$@")
@@ -36,7 +36,7 @@ cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz -j "$(setup_cores)" --target "${targets[@]/#/gradus_fuzz_}"
 mkdir -p build/fuzz/found
 
-# run TARGET PART OPTION…: PART percent of N. Leaks are reported as soon as an input causes one.
+# run TARGET PART OPTION…: PART percent of N. Reports leaks as soon as an input causes one.
 run() {
   local target=$1 part=$2 share
   shift 2
@@ -54,7 +54,7 @@ for target in "${targets[@]}"; do
   : >"build/fuzz/$target.log"
   start=$SECONDS
   result=ok
-  # Many short inputs first, then long ones, to find superlinear growth.
+  # Runs many short inputs, then long ones, to find superlinear growth.
   run "$target" 95 -max_len=1024 && run "$target" 5 -max_len=65536 -len_control=0 || {
     result="FAILED: $(grep -m 1 -E '^(VIOLATION|==.*ERROR|.*runtime error)' "build/fuzz/$target.log" ||
       echo "see build/fuzz/$target.log")"

@@ -90,7 +90,7 @@ class Numbers:
         return "[" + (",\n" + " " * depth if rows else ", ").join(inner) + "]"
 
 
-# ---- what is shown ----
+# ---- text of objects ----
 
 
 def guarded(show):
@@ -370,7 +370,7 @@ def derivation(name, functions=()):
     if texts:
         return "\n".join(texts), None
     if not name:
-        return None, "no operation is on the stack; give a name, for example: derive softmax"
+        return None, "no operation is on the stack. Give a name, for example: derive softmax"
     near = difflib.get_close_matches(name, known, 5, 0.5) or sorted(each for each in known if name in each)[:5]
     return None, "no derivation of '%s'. %s" % (name, "Did you mean %s?" % ", ".join(near) if near else
                                                "docs/derivations has, for example, softmax and matmul.")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """hooks_cost.py PROGRAM ARGUMENT...: the cost of observer hooks in a program without observers.
 
-Runs it under callgrind, which counts instructions exactly, and counts reads of thread_state.observer. Each op, layer
-and step of backward reads it, tests it and jumps. Needs x86-64 Linux, valgrind and objdump.
+Runs the program under callgrind, which counts instructions exactly, and counts reads of thread_state.observer. Each
+op, layer and step of backward reads this pointer, tests it and jumps. Needs x86-64 Linux, valgrind and objdump.
 """
 import re
 import shutil
@@ -40,7 +40,7 @@ def main(command):
         sys.exit(__doc__)
     for tool in ("valgrind", "objdump"):
         if not shutil.which(tool):
-            sys.exit("hooks_cost.py: %s is not installed; run apt-get install valgrind binutils" % tool)
+            sys.exit("hooks_cost.py: %s is not installed. Run apt-get install valgrind binutils" % tool)
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["valgrind", "--tool=callgrind", "--dump-instr=yes", "--callgrind-out-file=%s/out" % folder,
                         *command], check=True)

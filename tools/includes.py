@@ -33,7 +33,7 @@ def graph():
 def main():
     if sys.argv[1:] == ["--check"]:
         if f"```\n{graph()}```" not in DOCUMENT.read_text():
-            sys.exit(f"{DOCUMENT.relative_to(ROOT)} differs from the output of tools/includes.py; paste that output into it")
+            sys.exit(f"{DOCUMENT.relative_to(ROOT)} differs from the output of tools/includes.py. Paste the output into it")
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:

@@ -8,9 +8,9 @@ Each line of tests/planted.txt is one bug:
     FILE :: FUNCTION :: BEFORE :: AFTER :: COMPONENT FILTER
 
 BEFORE occurs once in FUNCTION of FILE (\\n is a newline; a member is Class::function). With AFTER in its
-place, gradus_tests_COMPONENT must fail. FILTER is optional: the Catch2 test cases to run. Only the copy of
-this tree in build/planted is changed. The exit code is 1 if a bug is not detected. A bug whose text is gone
-is reported as not found: change its line, or delete it.
+place, gradus_tests_COMPONENT must fail. FILTER is optional and selects the Catch2 test cases to run. Only the
+copy of this tree in build/planted is changed. The exit code is 1 if a bug is not detected. If BEFORE is not
+found, change the bug's line, or delete it.
 """
 import argparse
 import subprocess

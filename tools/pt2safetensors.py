@@ -3,8 +3,8 @@
 
     tools/pt2safetensors.py IN OUT.safetensors
 
-A .pt file is a pickle, which can run any code when loaded. This loader only allows tensors and ordered dictionaries;
-it rejects a file that needs another function, and names it. Names in nested dictionaries are joined with dots.
+A .pt file is a pickle, which can run any code when loaded. This loader only allows tensors and ordered dictionaries.
+It rejects a file that needs another function, and names the function. Names in nested dictionaries are joined with dots.
 Values that are not tensors are skipped and listed. Needs only Python."""
 import collections
 import json
@@ -67,7 +67,7 @@ class Unpickler(pickle.Unpickler):
 
     def find_class(self, module, name):
         if (module, name) not in self.NAMES:
-            raise Refused(f"the file uses {module}.{name}, which is not a tensor or a dictionary; save only the "
+            raise Refused(f"the file uses {module}.{name}, which is not a tensor or a dictionary. Save only the "
                           "state_dict()")
         return self.NAMES[module, name]
 
@@ -99,7 +99,7 @@ def load_legacy(path):
         def next_value():
             return Unpickler(file).load()
         if next_value() != MAGIC:
-            raise Refused("this is neither a zip archive nor a PyTorch file, as its first value differs")
+            raise Refused("this is neither a zip archive nor a PyTorch file. Give a file that torch.save wrote")
         next_value()  # the version
         facts = next_value()
         if not isinstance(facts, dict) or facts.get("little_endian") is False:
@@ -116,7 +116,7 @@ def load_legacy(path):
 
 
 def tensors_in(value, left_out, name="", depth=0):
-    """[name, tensor] of nested dictionaries and lists. Names of other values are added to left_out."""
+    """Yields [name, tensor] for nested dictionaries and lists. Adds the names of other values to left_out."""
     if isinstance(value, Tensor):
         return [(name, value)]
     if depth > 20:
@@ -135,7 +135,7 @@ def tensors_in(value, left_out, name="", depth=0):
 
 
 def safetensors(tensors, storages):
-    """The file's parts."""
+    """The parts of the file."""
     header, data, place = {"__metadata__": {"format": "pt"}}, [], 0
     for name, tensor in sorted(tensors, key=lambda each: (-each[1].storage.kind.bytes, each[0])):
         if name in header or not name:
@@ -143,7 +143,7 @@ def safetensors(tensors, storages):
         kind, held = tensor.storage.kind, storages.get(tensor.storage.key, b"")
         if len(held) != tensor.storage.count * kind.bytes:
             raise Refused(f"{name}: a storage of {tensor.storage.count} {kind.name} has {len(held)} bytes, "
-                          "so the file may be cut off")
+                          "so the file may be truncated")
         data.append(tensor.data(storages))
         header[name] = {"dtype": kind.name, "shape": tensor.shape, "data_offsets": [place, place + len(data[-1])]}
         place += len(data[-1])

@@ -59,7 +59,7 @@ setup_missing() {
 # Asks before installing. Without a terminal, installs only with --yes.
 setup_may_install() {
   [ "${yes:-0}" = 1 ] && return
-  [ -t 0 ] || { echo "Nothing was installed, as there is no terminal to ask on. Add --yes." >&2; exit 1; }
+  [ -t 0 ] || { echo "Nothing was installed, because there is no terminal for the question. Add --yes." >&2; exit 1; }
   local answer
   read -r -p "Install them now? [Y/n] " answer
   case $answer in

@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parent.parent
 OPENS = re.compile(r"^( {0,2})(?!namespace|class|struct|union|enum|extern|else|try|do\b|for|if|while|switch|[}/# ])\S.*\{$")
 CPP = (".h", ".cpp", ".inc")
 SCRIPTS = (".py", ".sh", ".js")
-# Lines of code, counted in the same way in 2026: no blank lines, comments, tests, docstrings or
-# generated files.
+# Lines of code, all counted in 2026 without blank lines, comments, tests, docstrings and generated
+# files.
 PEERS = [
     ("micrograd", "all of it; scalars only", 107),
     ("llm.c", "train_gpt2.c: a GPT without autograd", 893),

@@ -3,9 +3,8 @@
 
     tools/under_load.py [--times N] [--preset NAME] [--busy N] [-- CTEST-OPTION…]      20 times, release
 
-Runs one endless loop per core in the background, or --busy N of them (0 if the machine is already busy). A test that
-fails in some runs depends on timing, on other processes, or on chance. Build first. The exit code is 1 if any test
-failed."""
+Build first. Runs one endless loop per core in the background, or --busy N loops (0 if the machine is already busy). A
+test that fails in some runs depends on timing, on other processes, or on chance. The exit code is 1 if any test failed."""
 import argparse
 import os
 import subprocess

@@ -2,7 +2,7 @@
 """Writes io/pretrained/unicode_tables.inc, the character data of io/pretrained/unicode.cpp, from Python's tables.
 
     tools/unicode.py         writes the file
-    tools/unicode.py check   compares it with what this Python would write (depends on its Unicode version)"""
+    tools/unicode.py check   compares the file with the output of this Python (depends on its Unicode version)"""
 import sys
 import unicodedata
 from pathlib import Path
@@ -59,7 +59,7 @@ def decompositions():
 
 def lowered():
     """Ranges with the lower case of their first character; the others have the same offset. İ becomes two
-    characters; this is the first."""
+    characters, of which this is the first."""
     found = []
     for c in CHARACTERS:
         code, lower = ord(c), ord(c.lower()[0])

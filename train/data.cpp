@@ -23,7 +23,7 @@ std::vector<std::int64_t> longer_of(const std::vector<std::pair<Sequence, Sequen
 
 std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size,
                            std::uint64_t seed) {
-  require(x.rank() > 0 && y.rank() > 0, "batches: x and y must have rows");
+  require(x.rank() > 0 && y.rank() > 0, "batches: x and y must have at least one axis");
   require<ShapeError>(x.size(0) == y.size(0), "batches: x ", x.shape(), " and y ", y.shape(),
                       " have different numbers of rows");
   require(size > 0, "batches: the batch size must be positive, got ", size);
@@ -83,7 +83,7 @@ std::vector<Batch> TokenBatches::once() const {
 LengthBuckets::LengthBuckets(std::vector<std::int64_t> lengths, std::int64_t batch,
                              std::uint64_t seed, std::int64_t pool)
     : lengths_(std::move(lengths)), batch_(batch), pool_(pool), seed_(seed) {
-  require(!lengths_.empty(), "LengthBuckets: no sequences were given");
+  require(!lengths_.empty(), "LengthBuckets: no sequences were given. Pass at least one.");
   require(batch > 0 && pool > 0, "LengthBuckets: batch and pool must be positive, got ", batch,
           " and ", pool);
 }

@@ -20,8 +20,8 @@ struct Batch {
 class LengthBuckets {
  public:
   /// Shuffles sequences of these lengths, sorts them within each pool of `pool` batches, and
-  /// shuffles the batches. Larger pools need less padding. The last batch of a pass may be smaller.
-  /// Throws ValueError if there are no sequences or a size is not positive.
+  /// shuffles the batches. Larger pools need less padding. Throws ValueError if there are no
+  /// sequences or a size is not positive.
   LengthBuckets(std::vector<std::int64_t> lengths, std::int64_t batch, std::uint64_t seed,
                 std::int64_t pool = 16);
   std::vector<std::int64_t> at(std::int64_t step) const;  // indices of sequences
@@ -51,7 +51,7 @@ using Sequence = std::vector<std::int64_t>;
 class PairBatches {
  public:
   /// Groups pairs into buckets by the longer of source and target. Throws ValueError if there are
-  /// no pairs or a source is empty.
+  /// no pairs or if a source is empty.
   PairBatches(std::vector<std::pair<Sequence, Sequence>> pairs, std::int64_t batch,
               std::uint64_t seed, PairTokens tokens = {});
   PairBatch at(std::int64_t step) const { return gather(buckets_.at(step)); }
@@ -71,8 +71,8 @@ class PairBatches {
 ///   for (const Batch& batch : batches(x, y, 32, seed)) …
 std::vector<Batch> batches(const Tensor& x, const Tensor& y, std::int64_t size, std::uint64_t seed);
 
-/// Next-token batches: `batch` random windows of `context` tokens, and the same windows one token
-/// later.
+/// Next-token batches. x contains `batch` random windows of `context` tokens. y contains the same
+/// windows one token later.
 class TokenBatches {
  public:
   /// Throws ValueError if the text has fewer than context + 1 tokens.
@@ -80,8 +80,8 @@ class TokenBatches {
                std::uint64_t seed);
   Batch at(std::int64_t step) const;  // x, y: i64 [batch, context]
 
-  /// Returns the entire text once, in adjacent windows, for evaluation. If the last window is
-  /// shorter, it forms a batch of its own.
+  /// Returns the entire text once, in adjacent windows, for evaluation. A shorter last window forms
+  /// a separate batch.
   std::vector<Batch> once() const;
   std::int64_t size() const { return static_cast<std::int64_t>(tokens_.size()); }
 

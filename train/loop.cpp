@@ -28,7 +28,7 @@ void Loop::run(const LossOf& loss_of, const std::function<void()>& evaluate) {
       norm_ = shards_->update(update, options_.clip_value);
     } else {
       const Tensor loss = loss_of(step_).mean;
-      optimizer_.zero_grad();  // only here, because a loss may read the last gradients
+      optimizer_.zero_grad();  // not earlier, because loss_of may read the last gradients
       loss.backward();
       if (options_.clip_value > 0)
         for (const optim::Group& group : optimizer_.groups())

@@ -47,8 +47,8 @@ class Loop {
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  /// Runs the remaining steps. Throws ValueError if a loss or gradient is not finite. The weights
-  /// are then those from before that step.
+  /// Runs the remaining steps. Throws ValueError if a loss or gradient is not finite; that step
+  /// does not change the weights.
   void run(const LossOf& loss_of, const std::function<void()>& evaluate);
 
   std::int64_t step() const { return step_; }  // completed steps
@@ -60,13 +60,13 @@ class Loop {
   virtual double factor() { return schedule_(step_); }          // factor for the learning rate
   virtual void after_update(const LossOf& loss_of);             // throws if a value is not finite
   virtual bool evaluates() { return step_ % options_.eval_every == 0 || step_ == options_.steps; }
-  virtual void end_step() {}  // follows the evaluation, if there is one
+  virtual void end_step() {}  // called after the evaluation, if any
 
   optim::Optimizer& optimizer_;
   optim::Schedule schedule_;
   std::unique_ptr<distributed::Shards> shards_;  // null with one loss per step and one process
   std::int64_t step_ = 0;
-  double factor_ = 1, loss_ = std::numeric_limits<double>::infinity(), norm_ = 0;  // of a step
+  double factor_ = 1, loss_ = std::numeric_limits<double>::infinity(), norm_ = 0;  // last step
   bool stop_ = false;  // stop requested; Shards::gradients synchronizes it
 
  private:

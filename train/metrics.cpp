@@ -1,4 +1,3 @@
-// Writes either all buffered lines or none.
 #include "gradus/train/metrics.h"
 
 #include <cstring>
@@ -25,7 +24,7 @@ MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
       there ? static_cast<std::int64_t>(std::filesystem::file_size(path, none)) : 0;
   require<FileError>(size >= keep_bytes, path, ": has ", size,
                      " bytes but its checkpoint recorded ", keep_bytes,
-                     ". It was changed by hand, or belongs to another run.");
+                     ". The file was modified, or belongs to another run.");
   int cause = there ? io::truncate_file(path, keep_bytes) : 0;
   require<FileError>(cause == 0, path, ": cannot be truncated to ", keep_bytes, " bytes (",
                      std::strerror(cause), ")");
@@ -62,7 +61,7 @@ void MetricsLog::append(bool sync) {
     return;
   }
   complaint_ = str_cat("cannot write ", path_, ": ", std::strerror(cause));
-  io::truncate_file(path_, saved_);  // removes a partial line; if that fails, resuming removes it
+  io::truncate_file(path_, saved_);  // removes a partial line; if this fails, resuming removes it
 }
 
 std::vector<std::pair<double, double>> read_metric(const std::string& path,

@@ -10,8 +10,8 @@
 
 namespace gradus::train {
 
-/// An append-only file that consists of complete lines. If the disk is full, lines are kept in
-/// memory, the run continues, and complaint() describes the problem.
+/// An append-only file of complete lines. If the disk is full, lines are kept in memory, the run
+/// continues, and complaint() describes the problem.
 class MetricsLog {
  public:
   /// Truncates the file to its first `keep_bytes` bytes, as stored in a checkpoint. Throws
@@ -22,7 +22,7 @@ class MetricsLog {
   MetricsLog& operator=(const MetricsLog&) = delete;
 
   using Field = std::pair<const char*, double>;
-  /// Writes a line. Numbers use the shortest text that reads back equal.
+  /// Writes a line. Numbers have the shortest text that reads back as the same value.
   void write(const std::vector<Field>& fields);
   std::int64_t flush();  // writes to disk; returns the file size
   const std::string& complaint() const { return complaint_; }  // "" if there is none
@@ -37,7 +37,7 @@ class MetricsLog {
   std::string complaint_;
 };
 
-/// Returns (step, value) for every line with `name`, except null values. Throws FileError, with the
+/// Returns (step, value) for each line with `name`, except null values. Throws FileError, with the
 /// line number, for an invalid file.
 std::vector<std::pair<double, double>> read_metric(const std::string& path,
                                                    const std::string& name);

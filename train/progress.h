@@ -7,9 +7,8 @@
 
 namespace gradus::train {
 
-/// On a terminal, a line that is rewritten up to ten times per second. Elsewhere (also with
-/// NO_COLOR, TERM=dumb), a new line every few seconds. The rate and the remaining time are averaged
-/// over half a minute.
+/// On a terminal, a line that is rewritten up to ten times per second. Otherwise (also with
+/// NO_COLOR or TERM=dumb), a new line every few seconds. Rates are averaged over half a minute.
 class Progress {
  public:
   /// Steps run from `first` to `total`, each with `items_per_step` items.
@@ -20,7 +19,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   /// Shows a step. `note` is appended to the line ("val 1.93"). If `keep`, the line is not
-  /// rewritten.
+  /// rewritten later.
   void show(std::int64_t step, double loss, const std::string& note = "", bool keep = false);
   void aim_at(std::int64_t total) { total_ = total; }
   void clear();  // removes the line before other output

@@ -1,4 +1,4 @@
-// A check measures only the steps since the last check, so that it follows changes of speed.
+// A check measures only the steps since the last check, to follow changes of speed.
 #include "gradus/train/time_budget.h"
 
 #include <algorithm>

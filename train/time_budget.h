@@ -1,14 +1,14 @@
 // Time limits of training runs.
 //
-// Of N steps, s are done, and r seconds are left. A step takes t seconds, measured since the last
-// check. An evaluation takes e seconds, a multiple of t. m evaluations are left. The run would be
-// late by
+// N steps are planned, s steps are done, and r seconds remain. A step takes t seconds, measured
+// since the last check. An evaluation takes e seconds, a multiple of t. m evaluations remain. The
+// run would be late by
 //
 //   (N − s)·t + m·e − r
 //
-// seconds. The goal changes if, at two checks in a row, this exceeds 10 % of r and 5 % of the total
-// time, or the run would be early by 10 % of the total time. Of the two measurements, the milder
-// one determines the new goal:
+// seconds. The goal changes if two consecutive checks find the run late by 10 % of r and 5 % of the
+// total time, or early by 10 % of the total time. The smaller of the two deviations determines the
+// new goal:
 //
 //   N' = s + (r − m'·e) / t
 //
@@ -17,8 +17,8 @@
 //
 //   p(i) = p(s) + (i − s) · (P − p(s)) / (N' − s)   for i ≥ s; p(i) = i before the first rescaling
 //
-// p is continuous, so the learning rate does not jump, the warm-up is not repeated, and a decay
-// ends with the run.
+// p is continuous. The learning rate therefore does not jump, the warm-up is not repeated, and a
+// decay ends with the run.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ namespace gradus::train {
 /// Time limit of a run, and an upper limit for its steps.
 struct TimeLimit {
   double seconds = 0;                       // 0: none
-  double evaluation_steps = 0;              // cost of an evaluation in steps, until it is measured
+  double evaluation_steps = 0;              // cost of an evaluation in steps, until measured
   std::int64_t most_steps = 1'000'000'000;  // upper limit of the plan
 };
 
@@ -66,9 +66,10 @@ class TimeBudget {
   /// the time.
   std::optional<Rescale> rescale(std::int64_t step);
 
-  /// Returns the state as text. After loading it, the same clock leads to the same decisions.
+  /// Returns the state as text. After loading this state, the same clock leads to the same
+  /// decisions.
   std::string state() const;
-  bool load_state(const std::string& text);  // false if the text is invalid; then nothing changed
+  bool load_state(const std::string& text);  // false if the text is invalid; nothing changes then
 
  private:
   struct State {

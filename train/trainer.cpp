@@ -29,17 +29,17 @@ std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
   std::istringstream text(at == checkpoint.facts.end() ? "" : at->second);
   std::int64_t number = 0;
   require<FileError>(bool(text >> number), path, ": has no number \"", fact,
-                     "\", so it is not the checkpoint of a run");
+                     "\", so the file is not a checkpoint of a run");
   return number;
 }
 
-/// Reads a double from its saved bits, so that resumed runs compare exact values.
+/// Reads a double from its stored bits. Resumed runs must compare exact values.
 double exact_number(const io::Checkpoint& checkpoint, const char* fact, const std::string& path) {
   return bit_cast<double>(whole_number(checkpoint, fact, path));
 }
 std::string exactly(double value) { return std::to_string(bit_cast<std::int64_t>(value)); }
 
-/// Adds tensors to a checkpoint under a prefix. The counterpart below reads them back.
+/// Adds tensors to a checkpoint under a prefix. with_prefix() reads them.
 void add_tensors(io::Checkpoint& checkpoint, const std::string& prefix,
                  const nn::StateDict& tensors) {
   for (const auto& [name, tensor] : tensors) checkpoint.tensors[prefix + name] = tensor;
@@ -53,19 +53,17 @@ nn::StateDict with_prefix(const io::Checkpoint& checkpoint, const std::string& p
 
 std::string four_digits(double value) { return str_cat(std::fixed, std::setprecision(4), value); }
 
-/// Formats a metric's name: "held_out_loss" → "held-out loss".
 std::string words(std::string name) {
   if (name.starts_with("held_out")) name[4] = '-';
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }
 
-/// Formats evaluation results for the progress line.
 std::string note(const Metrics& metrics) {
   std::string line;
   for (const auto& [name, value] : metrics) {
     if (name.find('.') != std::string::npos) continue;
-    std::string label = words(name);  // without "loss", with which the line begins
+    std::string label = words(name);  // the line already begins with "loss"
     if (label.ends_with(" loss")) label.resize(label.size() - 5);
     line += (line.empty() ? "" : "  ") + label + " " + four_digits(value);
   }
@@ -77,7 +75,8 @@ TrainOptions checked(TrainOptions o) {
   require(o.shards > 0, "Trainer: shards must be at least 1, got ", o.shards);
   require(o.patience >= 0, "Trainer: patience must not be negative, got ", o.patience);
   require(o.patience == 0 || o.time.seconds == 0, "Trainer: a patience of ", o.patience,
-          " counts evaluations, whose steps vary under a time limit. Set only one of them.");
+          " counts evaluations, whose steps vary under a time limit. Set a patience or a time "
+          "limit, not both.");
   if (o.transport && o.time.seconds > 0)  // all processes use the clock of rank 0
     o.clock = [clock = o.clock ? o.clock : TimeBudget::Clock(TimeBudget::system_clock),
                &all = *o.transport] { return all.broadcast(clock()); };
@@ -169,7 +168,7 @@ void Trainer::resume() {
   const bool timed = budget != checkpoint.facts.end();
   require<FileError>(
       timed == (options_.time.seconds > 0) && (!timed || budget_.load_state(budget->second)), path,
-      ": was written with a different time limit than this run's");
+      ": was written with a different time limit. Resume with the same limit.");
   begin(number("metrics_bytes"));
 }
 
@@ -232,7 +231,6 @@ bool Trainer::begin_step() {
   return true;
 }
 
-/// Interpolates the schedule between the steps of the plan.
 double Trainer::factor() {
   const double position = budget_.position(step_), whole = std::floor(position);
   const auto step = static_cast<std::int64_t>(whole);
@@ -265,7 +263,7 @@ void Trainer::fail_not_finite(const LossOf& loss_of) {
     loss_of(step_ - 1).mean.backward();
   const std::vector<char> found = transport_.all_gather(std::vector<char>{!report.empty()});
   const auto first = std::find(found.begin(), found.end(), 1) - found.begin();
-  if (first != transport_.rank()) transport_.barrier();  // that process, if any, aborts all
+  if (first != transport_.rank()) transport_.barrier();  // wait for that process to abort all
   if (report.empty())
     report = "all results and gradients are finite when repeated, so the norm overflowed";
   fail<ValueError>("the ", std::isfinite(loss_) ? "gradient" : "loss", " is not finite at step ",
@@ -273,8 +271,8 @@ void Trainer::fail_not_finite(const LossOf& loss_of) {
                    files_.checkpoint(), " holds the last good step.");
 }
 
-/// Logs a change of the plan. end_step() saves a checkpoint. If a run is killed in between, it
-/// resumes before the change, with its log truncated.
+/// Logs a change of the plan. end_step() saves a checkpoint. If the run is killed between these
+/// calls, it resumes before the change, and the log is truncated.
 bool Trainer::rescale() {
   const std::optional<Rescale> change = budget_.rescale(step_);
   if (!change || !writes()) return change.has_value();
@@ -321,7 +319,7 @@ void Trainer::validate(const Evaluate& evaluate) {
   if (writes()) io::save_safetensors(files_.model(), model_.state_dict());
 }
 
-/// Evaluates, logs the results, and returns the metric `judge`.
+/// Evaluates, logs the results, and returns the metric that selects the best weights.
 double Trainer::evaluate_and_log(const Evaluate& evaluate) {
   const NoGrad off;
   Generator own(0);
@@ -336,7 +334,7 @@ double Trainer::evaluate_and_log(const Evaluate& evaluate) {
     if (name == options_.judge) judged = value;
   }
   require(judged.has_value(), "Trainer: the evaluation has no \"", options_.judge,
-          "\", which selects the best weights. Add it, or name another in TrainOptions::judge.");
+          "\", which selects the best weights. Add the metric, or set TrainOptions::judge.");
   log_->write(line);
   return *judged;
 }
@@ -347,7 +345,6 @@ void Trainer::log(const std::string& what) const {
                static_cast<long long>(best_step_), files_.model().c_str());
 }
 
-/// Plots the losses and the best loss from the log, which also contains the steps before a resume.
 void Trainer::draw_losses() const {
   const std::string unit = options_.loss_unit.empty() ? "" : ", " + options_.loss_unit;
   io::Chart chart{.title = files_.directory,

@@ -33,7 +33,7 @@ class Transport;
 
 namespace gradus::train {
 
-/// Files of a run. They are complete at any moment: after a crash or a full disk, a resumed run
+/// Files of a run, which are always complete. After a crash or with a full disk, a resumed run
 /// repeats the steps since the last checkpoint bit for bit.
 struct RunFiles {
   std::string directory;
@@ -44,7 +44,7 @@ struct RunFiles {
   std::vector<std::string> all() const { return {metrics(), model(), checkpoint(), curve()}; }
 };
 
-/// True if the directory holds a run. False if the run ended before its first checkpoint was
+/// True if the directory contains a run. False if the run ended before its first checkpoint was
 /// written.
 bool holds_run(const RunFiles& files);
 
@@ -55,7 +55,8 @@ struct SavedState {
   std::int64_t parameters = 0;             // parameter count of the model
   std::optional<std::int64_t> steps = {};  // planned steps, in a run with a time limit
 };
-/// Throws FileError if the checkpoint is missing, damaged, or was not written by a Trainer.
+/// Reads the progress of a run. Throws FileError if the checkpoint is missing, damaged, or was not
+/// written by a Trainer.
 SavedState read_state(const RunFiles& files);
 
 /// Evaluation results: {{"held_out_loss", 1.93}, {"accuracy", 0.7}}. Metrics whose names contain a
@@ -74,7 +75,7 @@ struct TrainOptions {
   double clip_norm = 1;           // as in LoopOptions
   double clip_value = 0;          // as in LoopOptions
   std::int64_t shards = 1;        // losses per step; see shards.h
-  /// Transport between multiple processes, each with a Trainer that has the same options and
+  /// Transport between multiple processes. Each process has a Trainer with the same options and
   /// directory. Only rank 0 evaluates and writes. Null for a single process.
   distributed::Transport* transport = nullptr;
   std::int64_t patience = 0;            // evaluations without improvement; 0: unlimited
@@ -98,9 +99,9 @@ enum class TrainEnd {
 /// time limit, multiple processes and logs.
 class Trainer : private Loop {
  public:
-  /// Returns the scalar loss of batch i, or a BatchLoss if token counts differ between batches. It
-  /// must depend only on i, the weights and generator(), because resumed runs repeat values of i. i
-  /// runs to steps · shards. Any process may compute shard i % shards.
+  /// Returns the scalar loss of batch i, or a BatchLoss if token counts differ between batches. The
+  /// loss must depend only on i < steps · shards, the weights and generator(), because resumed runs
+  /// repeat values of i. Any process may compute shard i % shards.
   using Loop::LossOf;
   /// Returns metrics. Called in eval mode, under NoGrad, with separate random numbers.
   using Evaluate = std::function<Metrics()>;
@@ -159,7 +160,7 @@ class Trainer : private Loop {
   RunFiles files_;
   std::vector<std::pair<Save, Load>> kept_;
   optim::EMA* ema_ = nullptr;
-  std::unique_ptr<MetricsLog> log_;  // only on rank 0, like the next two members
+  std::unique_ptr<MetricsLog> log_;  // only on rank 0, as are the next two members
   std::optional<Progress> progress_;
   Metrics metrics_;  // results of the last evaluation
   double best_, last_;

@@ -1,6 +1,6 @@
 // Runs a kernel or a training step for tools/perf-gate. `perf_gate NAME` runs it twice, the second
-// time inside measured(). Without NAME, prints the names. Includes only the public header, so that
-// it compiles against other commits.
+// time inside measured(). Without NAME, prints the names. Includes only the public header, to
+// compile against other commits.
 
 #include <cstdio>
 #include <functional>

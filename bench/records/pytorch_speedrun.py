@@ -3,8 +3,8 @@
 
   pytorch_speedrun.py A --text FILE --out DIR [--seed N] [--steps N]
 
-bench/run_speedrun.py --peer pytorch keeps the clock. Writes the weights to DIR/model.safetensors and prints one
-JSON line. Random numbers differ from Gradus's, so a seed's loss differs too.
+bench/run_speedrun.py --peer pytorch measures the time. Writes the weights to DIR/model.safetensors and prints one
+JSON line. Random numbers differ from those of Gradus, so a seed's loss also differs.
 """
 import argparse
 import json

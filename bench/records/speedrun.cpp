@@ -1,9 +1,7 @@
-// speedrun ROW --text FILE: trains a small language model as fast as possible until its held-out
-// loss is at most that of the row. README.md has the rules; bench/run_speedrun.py measures the
-// time.
+// speedrun ROW --text FILE: trains a small language model until its held-out loss is at most that
+// of the row. README.md has the rules. bench/run_speedrun.py measures the time.
 //
-// The model is a GPT of the library's blocks. Tables for pairs and triples of characters are added
-// to its embedding. All parameters are learned while the clock runs.
+// The model is a GPT of the library's blocks, plus tables for pairs and triples of characters.
 #include <csignal>
 #include <map>
 #include <memory>
@@ -18,8 +16,8 @@ namespace {
 using Ids = std::vector<std::int64_t>;
 
 struct Row {
-  std::int64_t layers, heads, width, context, window;  // window: tokens that a query sees
-  std::int64_t triples;  // rows of the table of triples; 0: no table of pairs either
+  std::int64_t layers, heads, width, context, window;  // window: tokens that a query attends to
+  std::int64_t triples;  // rows of the table of triples; 0: no tables of pairs and triples
   std::int64_t batch, steps, evaluations;
   double matrix_rate, other_rate, momentum, dropout;
 };
@@ -142,14 +140,14 @@ struct Model : nn::Layer<Model> {
   }
   static bool has(const nn::Embedding& table) { return table.weight.defined(); }
 
-  nn::Embedding token, pairs, triples, position;  // unused tables have no weight
+  nn::Embedding token, pairs, triples, position;  // unused tables are undefined
   std::vector<nn::Block> blocks;
   nn::Norm norm;
   nn::Dropout dropout;
   Mask mask;
 };
 
-/// Returns nats per token, over all `windows`.
+/// Returns the mean nats per token over all `windows`.
 double mean_loss(const Model& model, const std::vector<train::Batch>& windows) {
   double total = 0, tokens = 0;
   for (const train::Batch& batch : windows) {
@@ -191,7 +189,7 @@ void run(const Flags& flags) {
   Model model(row, flags, characters.vocab_size());
   const auto optimizer = make_optimizer(model, row, flags);
   const train::TokenBatches batches({ids.begin(), cut}, row.context, row.batch, flags.seed);
-  // With rotary positions and a window, a model can read texts longer than those it was trained on.
+  // With rotary positions and a window, a model can read texts longer than those of training.
   const bool longer = flags.uses("rotary") && flags.uses("window") && row.window < row.context;
   const train::TokenBatches held_out({cut, end_of_text}, longer ? 2 * row.context : row.context, 32,
                                      0);

@@ -1,5 +1,5 @@
-// Checks an ADOL-C tape. A tape is valid only for the branches taken at recording, and for the
-// values that were not adouble then.
+// Checks an ADOL-C tape. A tape fixes the branches taken while recording, and the values that were
+// not adouble.
 #pragma once
 
 #include <adolc/drivers/drivers.h>

@@ -1,5 +1,5 @@
-// Adds support for Eigen's AutoDiffScalar, and for functors as in NumericalDiff and
-// LevenbergMarquardt. check::raw accepts matrices directly.
+// Checks Eigen's AutoDiffScalar, and functors such as those of NumericalDiff and
+// LevenbergMarquardt. check::raw accepts matrices without this header.
 #pragma once
 
 #include <Eigen/Dense>
@@ -9,7 +9,7 @@
 
 namespace gradus::check {
 
-/// Checks that df(x, J) of a functor writes the Jacobian of operator()(x, y).
+/// Checks that df(x, J) of a functor writes the Jacobian of its operator()(x, y).
 template <class Functor>
 auto eigen(std::string name, const Functor& functor, const typename Functor::InputType& x) {
   using X = typename Functor::InputType;
@@ -27,7 +27,7 @@ auto eigen(std::string name, const Functor& functor, const typename Functor::Inp
 }
 
 /// Compares AutoDiffScalar's gradient of f(x) with finite differences of f in double. f is generic
-/// in its number type. The two differ if f leaves that type: std::max of values, a cast, a table.
+/// in its number type. Leaving that type (std::max, a cast, a table) loses derivatives and fails.
 template <class F>
 auto eigen_autodiff(std::string name, F f, const Eigen::VectorXd& x) {
   const auto gradient = [f](const Eigen::VectorXd& at) {

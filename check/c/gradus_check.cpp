@@ -1,4 +1,4 @@
-// Converts pointers to inputs and functions, and exceptions to GRADUS_ERROR.
+// The C interface: converts C arguments to inputs and functions, and exceptions to GRADUS_ERROR.
 #include "gradus/check/c/gradus_check.h"
 
 #include <new>
@@ -48,7 +48,8 @@ struct gradus_check {
     for (auto& each : x) pointers.push_back(each.pass());
     message.clear();
     if (f(pointers.data()) != 0)
-      throw std::runtime_error(message.empty() ? "it returned a value other than 0" : message);
+      throw std::runtime_error(message.empty() ? "the function returned a value other than 0"
+                                               : message);
     for (std::size_t k = 0; k < x.size(); ++k) x[k].inspect(function, inputs[k].name, false);
   }
 
@@ -167,7 +168,7 @@ int gradus_check_condition(gradus_check* check, int input, const char* note,
     std::optional<Report>& report = check->report;
     const auto k = static_cast<std::size_t>(input);
     if (!report || k >= report->inputs.size())
-      throw BadInput(joined("no report was made, or it has no input ", k));
+      throw BadInput(joined("no check was run, or the report has no input ", k));
     ++report->counts.conditions;
     if (!note) return Verdict::pass;
     report->add(

@@ -7,19 +7,19 @@
 //     fputs(gradus_check_report(check, "text"), stderr);
 //   gradus_check_free(check);
 //
-// Arrays are row-major doubles. On misuse, functions that return an int return GRADUS_ERROR;
-// gradus_check_error returns the message. No exceptions are thrown. A check is not thread-safe. A
-// returned string is valid until the next call of that function with the check.
+// Arrays are row-major doubles. On misuse, functions that return an int return GRADUS_ERROR, and
+// gradus_check_error returns the message. No function throws. A check is not thread-safe. A
+// returned string is valid until the next call of the same function with the same check.
 #pragma once
 
-// NOLINTBEGIN(modernize-*): C has neither <cstdint> nor `using`
+// NOLINTBEGIN(modernize-*): C lacks <cstdint> and `using`
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// Incremented by changes that break existing callers.
+// Incremented by each incompatible change.
 enum { GRADUS_CHECK_VERSION = 1 };
 
 typedef struct gradus_check gradus_check;
@@ -32,7 +32,7 @@ typedef int (*gradus_forward)(void* user, const double* const* x, double* y);
 // Writes the gradient of input k to dx[k], which is NULL if k is not differentiable.
 typedef int (*gradus_vjp)(void* user, const double* const* x, const double* dy, double* const* dx);
 
-// Version of the linked library: GRADUS_CHECK_VERSION.
+// Returns the GRADUS_CHECK_VERSION of the linked library.
 int gradus_check_version(void);
 
 // Returns NULL if out of memory.
@@ -55,15 +55,15 @@ int gradus_check_set(gradus_check* check, const char* option, double value);
 int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp,
                      gradus_forward reference, void* user);
 
-// Sets the report's message. Called by a function under test before it returns non-zero.
+// Sets the report's message. A function under test calls it before returning non-zero.
 void gradus_check_says(gradus_check* check, const char* message);
 
-// Adds the caller's own check of the gradient of `input`, after a run. The check passed if note is
-// NULL; otherwise the report contains note and cause: name, reason, suggestion.
+// Adds the caller's own check of the gradient of `input`, after a run. A NULL note means that the
+// check passed. Otherwise the report contains the note and its cause: name, reason, suggestion.
 int gradus_check_condition(gradus_check* check, int input, const char* note,
                            const char* const cause[3]);
 
-// Returns the report as "text", "colour", "json", or "junit" (XML for CI); "" before a run.
+// Returns the report as "text", "colour", "json", or "junit" (XML for CI). Returns "" before a run.
 const char* gradus_check_report(gradus_check* check, const char* form);
 
 const char* gradus_check_error(const gradus_check* check);

@@ -1,6 +1,5 @@
-// Converts functions of every supported form to functions of plain values. A derivative with a
-// parameter dy is a vector-Jacobian product; one without dy computes the Jacobian. Either may
-// return its result or write it to arguments.
+// Converts functions of each supported form to functions of plain values. A derivative with a
+// parameter dy is a vector-Jacobian product; one without dy computes the Jacobian.
 #pragma once
 
 #include <memory>
@@ -178,7 +177,7 @@ class Adapter {
       constexpr bool writes = std::is_void_v<typename S::Result>;
       constexpr std::size_t inputs = count + (writes ? wanted : 0);
       return {S::arity == inputs || S::arity == inputs + 1, S::arity == inputs + 1, writes};
-    } else {  // with `auto` parameters, assume that it returns its gradients
+    } else {  // with `auto` parameters, assume that the gradients are returned
       return {true, !std::is_invocable_v<D&, typename G::Type&...>, false};
     }
   }
@@ -230,8 +229,8 @@ class Adapter {
     return result;
   }
 
-  /// Splits the returned gradients into one part per input. Inputs that need no gradient may be
-  /// omitted.
+  /// Splits the returned gradients into one part per input. The function may omit gradients of
+  /// inputs that need none.
   template <class R>
   Arguments parts(const R& returned, const std::vector<Layout>& layouts) const {
     std::size_t given = 0;
@@ -247,7 +246,6 @@ class Adapter {
     return result;
   }
 
-  /// Sets functions.vjp to dy times the matrices that `make` returns, one per input.
   template <class Make>
   void matrix_vjp(Functions& functions, Make make) const {
     functions.linear = true;
@@ -267,7 +265,7 @@ class Adapter {
                           size == count_of(plan->gradients[k].shape) * dy.size();
         if (!fits)
           throw Damage(joined("the Jacobian has ", size, " values for ", dy.size(), " outputs and ",
-                              in[k].size(), " elements of an input; expected one for each pair"));
+                              in[k].size(), " elements of an input; expected one per pair"));
         dx.push_back(times_rows(dy, known[k]));
       }
       return dx;
@@ -305,7 +303,7 @@ class Adapter {
       const std::size_t n = directions[k].size();
       result[k].assign(outputs * n, 0.0);
       for (std::size_t j = 0; j < n; ++j) {
-        directions[k][j] = 2;  // exactly representable; 1 would hide an ignored direction
+        directions[k][j] = 2;  // exact; with 1, a function that ignores directions could pass
         const Values column = along(d, in, directions);
         directions[k][j] = 0;
         all[k][j] = random.upstream();

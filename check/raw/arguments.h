@@ -1,4 +1,4 @@
-// Calls a function under test with arrays of its parameter types. Pointers and spans refer to
+// Calls a function under test with arguments of its parameter types. Pointers and spans refer to
 // guarded memory; containers are constructed.
 #pragma once
 
@@ -19,7 +19,6 @@ struct Given {
   Dims shape = {};
   std::optional<Manifold> manifold = {};
 
-  /// Returns this input on a manifold (manifold.h).
   Given on(Manifold m) const {
     Given result = *this;
     result.manifold = std::move(m);
@@ -83,7 +82,7 @@ class GuardedArray {
     return result;
   }
 
-  /// Throws Damage if the function wrote outside the array, or to an array that is not writable.
+  /// Throws Damage if the function wrote out of bounds, or to an array that is not writable.
   void inspect(const std::string& function, const std::string& name, bool writable) const {
     for (std::size_t i = 0; i < memory_.size(); ++i) {
       if ((i >= kGuard && i < kGuard + size_) || memory_[i] == kCanary) continue;
@@ -152,7 +151,7 @@ struct ParameterOf {
 template <Plain F, std::size_t K, class Own>
 requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
   using P = std::tuple_element_t<K, typename SignatureOf<F>::Parameters>;
-  // Own replaces types that cannot be constructed from a shape (Eigen::Ref).
+  // Own replaces types that have no constructor from a shape (Eigen::Ref).
   static constexpr bool made = is_view<P> || requires(const Layout& layout) {
     Array<Pointee<P>>::sized(layout);
   };
@@ -171,7 +170,7 @@ struct Writable<std::span<T, N>> {
   using type = std::span<std::remove_const_t<T>>;
 };
 
-/// Creates arrays for all (or only the differentiable) inputs. Their types are those of F's
+/// Creates arrays for all inputs, or only for the differentiable ones. Their types are those of F's
 /// parameters, starting with parameter First.
 template <class F, std::size_t First, bool all, class... G>
 auto arrays_for(const std::vector<Layout>& layouts, const Arguments& values) {

@@ -22,8 +22,7 @@ struct Layout {
   }
 };
 
-/// Access to the values of an A. Specialize it for your own type, as the files in check/adapters
-/// do:
+/// Access to the values of an A. Specialize it for custom types, as in check/adapters:
 ///   Number                         element type
 ///   shaped                         true if the type has a shape, not only a length
 ///   Layout layout(const A&)
@@ -32,7 +31,7 @@ struct Layout {
 template <class A>
 struct Array {};
 
-/// For a struct whose members all have type T:
+/// Implements Array for a struct whose members all have type T:
 ///   template <> struct gradus::check::Array<Pose> : check::Fields<Pose, double> {};
 template <class S, class T>
 struct Fields {
@@ -168,10 +167,11 @@ Layout layout_of(const A& a) {
 template <class A>
 Values numbers_of(const A& a, Layout layout) {
   constexpr bool taken = NumberArray<A>;
-  static_assert(taken,
-                "a function must return the types that inputs may have: a number, a vector, array "
-                "or span of numbers, rows of rows, or a matrix. Several gradients are a tuple or a "
-                "vector of those");
+  static_assert(
+      taken,
+      "a function must return a type that inputs may have: a number, a vector, array "
+      "or span of numbers, rows of rows, or a matrix. Return several gradients as a tuple or a "
+      "vector of these types");
   if constexpr (taken) {
     const Layout own = layout_of(a);
     if constexpr (Array<A>::shaped) layout = own;

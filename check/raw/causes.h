@@ -1,6 +1,6 @@
 // Diagnoses why a derivative is wrong. Each hypothesis predicts the Jacobian under test (A) from
-// the measured one (N). The first hypothesis that explains every entry, with more entries than free
-// parameters, is reported. A wrong diagnosis would be worse than none.
+// the measured one (N). The first hypothesis that explains every entry, with fewer free parameters
+// than entries, is reported.
 #pragma once
 
 #include "gradus/check/raw/wrong_places.h"
@@ -12,8 +12,7 @@ inline Cause likely_cause(const Evidence& evidence) {
   const Comparison d(evidence);
   if (!d.finite)
     return {"NOT A NUMBER", "NaN or infinity in " + d.dx,
-            "look for 0 · ∞, 0 / 0, uninitialized values, or √ and log where they have no "
-            "derivative"};
+            "look for 0 · ∞, 0 / 0, uninitialized values, or √ and log at 0"};
   if (d.self.ignores_upstream)
     return {"UPSTREAM IGNORED", d.dx + " is the same for every dy and not 0 for dy = 0",
             "multiply by dy: " + d.dx + " = dy · (the local derivative)"};
@@ -35,7 +34,7 @@ inline std::string jacobian_map(const Evidence& evidence) {
   return map;
 }
 
-/// Finds outputs whose dy no gradient reads. Reported only if that explains the errors of all
+/// Finds outputs whose dy no gradient uses. Reported only if that explains the errors of all
 /// inputs.
 inline Cause unread_upstream(Evidence evidence) {
   const std::size_t rows = evidence.inputs.front().numeric.rows;
@@ -70,7 +69,6 @@ inline Cause unread_upstream(Evidence evidence) {
           "each output's dy must reach every input that the output depends on"};
 }
 
-/// Sets the cause of each wrong input, and draws the map of its Jacobian.
 inline void explain(Report& report, Evidence evidence) {
   const auto several = std::count_if(report.inputs.begin(), report.inputs.end(),
                                      [](const InputSummary& input) { return input.wrong > 0; });

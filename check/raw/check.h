@@ -106,16 +106,15 @@ class Raw {
   }
   /// Sets the accuracy relative to the largest derivative, if there is no reference.
   Raw& resolution(double share) { return set(options.resolution, share); }
-  /// Sets rtol and atol: |analytic - numeric| ≤ rtol·|numeric| + atol·(the input's largest
-  /// derivative) + the measurement error.
+  /// Sets rtol and atol. The rule is |analytic - numeric| ≤ rtol·|numeric| + atol·(the input's
+  /// largest derivative) + the measurement error.
   Raw& tolerance(double r, double a) { return set(options.rtol, r).set(options.atol, a); }
   Raw& seed(std::uint64_t s) { return set(options.seed, s); }
-  /// Compare the full Jacobian, or a sample of it.
+  /// Compares the full Jacobian, or a sample.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
-  /// Sets a time limit (a std::chrono::duration). If there is no time to move each element
-  /// separately, the remaining ones move together along directions; the report states which errors
-  /// could be missed.
+  /// Sets a time limit (a std::chrono::duration). Elements without time for separate moves are
+  /// moved together along directions. The report states which errors could be missed.
   template <class Time>
   Raw& budget(Time time) {
     return set(options.seconds,
@@ -125,13 +124,13 @@ class Raw {
   Raw& parallel(int threads = 0) { return set(options.threads, threads); }
   /// Sets kinks at which one derivative is correct by convention.
   Raw& kinks(std::vector<Kink> at) { return set(options.kinks, std::move(at)); }
-  /// Set the sample size: elements per input, and directions.
+  /// Sets the sample size: elements per input, and directions.
   Raw& columns(std::size_t n) { return set(options.columns, n); }
   Raw& directions(int n) { return set(options.projections, n); }
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
 
-  /// Runs the check at the first call. Throws BadInput if the check is misused. Other problems are
-  /// in the report.
+  /// Runs the check at the first call. Throws BadInput if the check is misused. All other problems
+  /// are in the report.
   const Report& report() const {
     if (!*report_) {
       *report_ = domains_.any() ? check_on(name_, functions_, plan_->inputs, domains_, options)
@@ -176,7 +175,7 @@ class Raw {
   std::shared_ptr<std::optional<Report>> report_ = std::make_shared<std::optional<Report>>();
 };
 
-/// Replaces a check that does not compile, so that its static_assert is the only error.
+/// Replaces a check that does not compile. Its static_assert is then the only error.
 struct Rejected {
   const Report& report() const;
   operator Report() const;
@@ -191,11 +190,12 @@ Given<A, Wanted> given(const Given<A, Wanted>& value) {
 template <class A>
 auto given(const A& value) {
   constexpr bool taken = NumberArray<A>;
-  static_assert(taken,
-                "an input is a number, or a vector, array, span or C array of numbers, rows of "
-                "rows, or a matrix with data(), rows() and cols(). For a struct of doubles write "
-                "`template <> struct gradus::check::Array<S> : gradus::check::Fields<S, double> "
-                "{};`; for another type specialize gradus::check::Array (check/raw/arrays.h)");
+  static_assert(
+      taken,
+      "an input must be a number, or a vector, array, span or C array of numbers, rows of "
+      "rows, or a matrix with data(), rows() and cols(). For a struct of doubles write "
+      "`template <> struct gradus::check::Array<S> : gradus::check::Fields<S, double> "
+      "{};`; for another type specialize gradus::check::Array (check/raw/arrays.h)");
   if constexpr (taken)
     return input(value);
   else
@@ -206,9 +206,9 @@ auto given(const T (&value)[N]) {
   return input(std::span<const T>(value, N));
 }
 
-/// Checks `derivative` against finite differences of `forward` at `inputs`: scalars, vectors,
-/// arrays, spans, and matrices with data(), rows() and cols(). Pointer and span parameters refer to
-/// guarded memory.
+/// Checks `derivative` against finite differences of `forward` at `inputs`. Inputs are scalars,
+/// vectors, arrays, spans, or matrices with data(), rows() and cols(). Pointer and span parameters
+/// refer to guarded memory.
 ///   forward(inputs…) → y                      or  forward(inputs…, y) with .output(shape)
 ///   derivative(inputs…, dy) → gradients       a vector-Jacobian product
 ///   derivative(inputs…, dy, gradients…)       writes them, or adds to them: .accumulates()

@@ -60,8 +60,8 @@ class CheckedFunction {
       for (std::size_t i = 0; i < outputs(); ++i)
         noise_[i] = std::max(noise_[i], 4 * slopes[i].jitter * close_by);
     }
-    // The best step grows with the seventh root of the noise. 0.58 gives 3e-3 for rounding in
-    // double.
+    // The best step grows with the seventh root of the noise. The factor 0.58 gives 3e-3 for the
+    // rounding of double.
     const double noise = largest_of(noise_) / std::max(largest_of(output_), 1e-300);
     goal.first = std::clamp(0.58 * std::pow(noise, 1.0 / 7), goal.first, 0.1);
     goal.noise = &noise_;
@@ -88,8 +88,8 @@ class CheckedFunction {
     return result;
   }
 
-  /// Zeroes the buffers before later calls, so that gradients can be compared even if the
-  /// declaration is wrong.
+  /// Zeroes the buffers before later calls, which keeps gradients comparable if the declaration is
+  /// wrong.
   void start_from_zeros() { from_zeros_ = true; }
 
   std::vector<Slope> column_of(std::size_t k, const Move& move, Goal goal,
@@ -99,7 +99,7 @@ class CheckedFunction {
     const double unit = move.along() ? 1 : unit_of(at, rms(x));
     const LineFunction line = line_of(k, move);
     goal.unit = at != 0 ? std::abs(at) : unit;
-    // Far from 0 a function may saturate, and at 0 its terms may cancel: assume terms of size 1.
+    // Far from 0 a function may saturate, and at 0 its terms may cancel. Assumes terms of size 1.
     if (at == 0 || std::abs(at) > 1.0 / 32)
       goal.terms = f_.ulp * std::min(largest_of(measured_), 1.0);
     if (move.along()) goal.natural = 1 / std::max(largest_of(move.direction), 1e-300);
@@ -111,8 +111,6 @@ class CheckedFunction {
     return slopes;
   }
 
-  /// Returns the slopes of all outputs when the elements at `places`, which are equal, move
-  /// together.
   std::vector<Slope> column_of(const std::vector<Place>& places, Goal goal) {
     const auto [input, element] = places.front();
     goal.unit = unit_of(inputs_[input].values[element], rms(inputs_[input].values));
@@ -126,8 +124,6 @@ class CheckedFunction {
   }
 
  private:
-  /// Describes how outputs changed between calls. A drift in one direction indicates state: a
-  /// running mean, a counter.
   std::string changing(const Values& second, const Values& third) const {
     bool goes_on = second.size() == output_.size() && third.size() == output_.size();
     for (std::size_t i = 0; i < output_.size() && goes_on; ++i) {
@@ -140,7 +136,6 @@ class CheckedFunction {
                               : ". Fix the random seed, and keep no state between calls");
   }
 
-  /// Returns the measured function along a move of input k.
   LineFunction line_of(std::size_t k, const Move& move) {
     return [this, k, &move](double t) {
       Values& now = arguments_[k];
@@ -165,7 +160,9 @@ class CheckedFunction {
   template <class Call>
   static auto guarded(Call call, const std::string& function, Verdict verdict) -> decltype(call()) {
     const char* elsewhere =
-        verdict == Verdict::fail ? "" : ". It is called at the inputs and nearby; choose others";
+        verdict == Verdict::fail
+            ? ""
+            : ". forward is called at the inputs and nearby. Choose other inputs";
     try {
       return call();
     } catch (const Damage& damage) {
@@ -203,7 +200,7 @@ class CheckedFunction {
   void check_structure(const Arguments& dx, Report& report) const {
     if (dx.size() != inputs_.size())
       throw Abort{Verdict::fail, joined("the derivative gives ", dx.size(), " gradients for ",
-                                        inputs_.size(), " inputs; expected one for each")};
+                                        inputs_.size(), " inputs; expected one per input")};
     bool fits = true;
     for (std::size_t k = 0; k < dx.size(); ++k) {
       const Input& input = inputs_[k];

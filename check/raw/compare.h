@@ -11,8 +11,8 @@ struct Numeric {
   Tolerance tolerance = {};
   std::vector<Move> moves = {};
 
-  /// Removes the moves that were not measured: those from `done` on among the first `elements`, and
-  /// those from `seen` on among the others.
+  /// Keeps the measured moves: `done` of the first `elements`, and those up to `seen` among the
+  /// others.
   void keep(std::size_t done, std::size_t elements, std::size_t seen) {
     moves.resize(seen);
     moves.erase(moves.begin() + static_cast<std::ptrdiff_t>(done),
@@ -27,8 +27,8 @@ struct Numeric {
     return result;
   }
 
-  /// True if every measured derivative is 0. With `stationary`, some second derivative must also be
-  /// nonzero.
+  /// True if every measured derivative is 0. If `stationary`, at least one second derivative must
+  /// also be nonzero.
   bool flat(bool stationary = false) const {
     bool curved = false;
     for (const Move& move : moves)
@@ -40,7 +40,7 @@ struct Numeric {
   }
 };
 
-/// The worst comparison of one move. `excess` is relative to the allowed error.
+/// The worst comparison of one move. `excess` is the error relative to the allowed error.
 struct Mismatch {
   Finding finding = {.verdict = Verdict::pass};
   std::size_t move = 0;
@@ -72,15 +72,15 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   finding.allowed = judgement.allowed / std::abs(w);
   if (!n.finite()) {
     finding.note =
-        "the differences here are not finite, grow as the step shrinks, or are only rounding: an "
-        "edge, a jump, an infinite derivative? Choose other values";
+        "the differences here are not finite, grow as the step shrinks, or consist of rounding. "
+        "Possible reasons: an edge, a jump, an infinite derivative. Choose other values";
   } else if (judgement.verdict == Verdict::inconclusive) {
     finding.note =
         "the differences are accurate only to " + number(own.estimate(), 2) + ": " +
         (n.only_rounding() ? "rounding of forward hides the rest. Remove an offset, or choose "
                              "inputs where it changes more"
-                           : "forward jitters, or its derivative is infinite. Choose other values; "
-                             "if forward is noisy, use .resolution(1e-3)");
+                           : "forward is noisy (use .resolution(1e-3)), or its derivative is "
+                             "infinite (choose other values)");
   } else if (n.kink && own.lower() == own.upper()) {
     finding.note = "at a kink, where the declared convention gives " + number(own.value, 6);
   } else if (n.kink) {
@@ -91,8 +91,8 @@ inline void describe_numbers(Finding& finding, double a, const Slope& n, const P
   }
 }
 
-/// Checks that the gradient for a zero upstream gradient is 0. Accepts 0·inf if f has no derivative
-/// there.
+/// Checks that the gradient for a zero upstream gradient is 0. Accepts the NaN of 0·inf where f has
+/// no derivative.
 inline std::optional<Finding> not_zero(std::size_t input, const InputSummary& summary,
                                        const Numeric& numeric, const Values& dx) {
   for (const Move& move : numeric.moves) {
@@ -156,8 +156,7 @@ inline std::vector<std::string> notes_about(InputSummary& summary, const Numeric
   return notes;
 }
 
-/// Bisects [0, count) for an index that is wrong on its own. Returns nothing if a wrong range has
-/// no wrong half.
+/// Bisects [0, count) for a single wrong index. Returns nothing if a wrong range has no wrong half.
 template <class Wrong>
 std::optional<std::size_t> find_place(std::size_t count, Wrong wrong) {
   std::size_t first = 0, last = count;

@@ -1,6 +1,6 @@
-// Measures a column of the Jacobian and chooses the step. Usually the first step is enough.
-// Otherwise the step shrinks by 4 (for curvature, the edge of a domain, or a kink nearby) or grows
-// by 4 (if rounding hides the derivative). The slope with the smallest error estimate wins.
+// Measures a column of the Jacobian and chooses the step. The step shrinks by 4 for curvature, the
+// edge of a domain, or a nearby kink. It grows by 4 if rounding hides the derivative. The slope
+// with the smallest error estimate is used.
 #pragma once
 
 #include <functional>
@@ -26,20 +26,20 @@ struct Goal {
   double ulp = std::numeric_limits<double>::epsilon();
   double unit = 1;                // unit of x
   double natural = 1;             // size of x for a function without a unit
-  double terms = 0;               // rounding error of intermediate terms that f does not show
+  double terms = 0;               // rounding error of intermediate terms, which may exceed f
   bool one_sided = false;         // allow one-sided differences
   const Values* noise = nullptr;  // noise per output, if it may exceed rounding
 };
 
-/// The unit of the steps: the size of the element, or of its input if the element is nearly 0. For
-/// an input of zeros (a new bias) the unit is 1.
+/// The unit of the steps: the size of the element, or of its input if the element is nearly 0, or 1
+/// for an input of zeros.
 inline double unit_of(double x, double rms) {
   const double unit = std::max(std::abs(x), 0.1 * rms);
   return unit > 1e-100 ? unit : 1.0;
 }
 
-/// Rounds v down to a power of two, so that x ± kh has no rounding error (or an error of one ulp if
-/// it crosses a power of two).
+/// Rounds v down to a power of two. x ± kh then has no rounding error, or one ulp if it crosses a
+/// power of two.
 inline double power_of_two_below(double v) {
   int exponent = 0;
   std::frexp(v, &exponent);
@@ -84,7 +84,7 @@ inline bool smooth(const Slope& s, const Goal& goal) {
   return s.finite() && !one_sided_mismatch(s, goal.scale, goal.tolerance);
 }
 
-/// True if the error estimate is within the tolerance, or is only rounding, which a smaller step
+/// True if the error estimate is within the tolerance, or is rounding, which a smaller step
 /// increases.
 inline bool settled(const Slope& s, const Goal& goal) {
   const Tolerance& t = goal.tolerance;
@@ -98,8 +98,8 @@ inline bool hidden(const Slope& s, const Goal& goal) {
          !resolved(s, goal.scale, goal.tolerance);
 }
 
-/// Returns the best slope of one output. If its one-sided derivatives differ without a kink, f has
-/// more rounding than its size suggests, and a smooth slope is preferred.
+/// Returns the best slope of one output. Prefers a smooth slope: if one-sided derivatives differ
+/// without a kink, f has larger rounding errors than its value suggests.
 inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
   const Slope *best = nullptr, *best_smooth = nullptr, *best_resolved = nullptr;
   const auto keep = [](const Slope& s, const Slope*& least) {
@@ -119,7 +119,7 @@ inline Slope best_of(const std::vector<Slope>& tried, const Goal& goal) {
   return kink.finite() || best_smooth == nullptr ? kink : *best_smooth;
 }
 
-/// Returns the largest derivative, at least `start`. Ignores badly measured slopes, which may be
+/// Returns the largest derivative, at least `start`. Ignores inaccurate slopes, which may be
 /// arbitrarily large.
 inline double largest_resolved(const std::vector<Slope>& slopes, double start, const Tolerance& t) {
   for (const Slope& s : slopes)
@@ -129,7 +129,7 @@ inline double largest_resolved(const std::vector<Slope>& slopes, double start, c
 
 /// Re-evaluates outputs that have no slope or a slope hidden by rounding. If large terms cancel
 /// inside f, rounding errors of many ulps make one-sided slopes differ at every step. Their gap is
-/// a fourth difference. At a kink, gap·step has shrunk to 1/16 by the third step, so a remainder
+/// a fourth difference. At a kink, gap·step is 1/16 of its size by the third step, so a remainder
 /// below 1e4 ulps is rounding. 4 ulps are always allowed.
 inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal& goal,
                                Slope& best) {
@@ -148,8 +148,8 @@ inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal&
 /// One column of the Jacobian: the slope of every output along one input element x, with y = f(x).
 /// Each step costs six calls of f. If x is not finite, all slopes are NaN.
 ///
-/// Steps shrink from the unit. For outputs that remain unsettled, tries larger steps, steps from
-/// the size of x and from the natural size, and one-sided differences.
+/// Steps shrink from the unit. Outputs that remain unsettled get larger steps, steps from the size
+/// of x and from the natural size, and one-sided differences.
 class JacobianColumn {
  public:
   JacobianColumn(const LineFunction& f, double x, double unit, const Values& y, const Goal& goal)
@@ -171,7 +171,6 @@ class JacobianColumn {
     for (std::size_t i = 0; i < y_.size(); ++i) {
       if (!best_[i].finite() || hidden(best_[i], goal_))
         allow_for_rounding(tried[i], goal_.ulp * std::abs(y_[i]), goal_, best_[i]);
-      // Rounding could hide any derivative at such a step.
       if (drowned(i) && best_[i].noise > 0 && best_[i].step < 0x1p-30 * goal_.natural)
         best_[i] = {};
     }
@@ -195,7 +194,7 @@ class JacobianColumn {
     return !smooth(s, goal_) ||
            !(s.only_rounding() || within(s, 1e-4, goal_.scale, goal_.tolerance));
   }
-  /// True if only rounding is visible, and it could hide a relevant derivative.
+  /// True if only rounding is visible that could hide a relevant derivative.
   bool drowned(std::size_t i) const {
     const Slope& s = best_[i];
     return s.looks_zero() && (s.noise == 0 || !resolved(s, goal_.scale, goal_.tolerance));
@@ -208,7 +207,6 @@ class JacobianColumn {
     return (rounded_[i] || s.only_rounding()) && !within(s, 1e-3, goal_.scale, goal_.tolerance);
   }
 
-  /// Tries steps h, h/4, … until all outputs are settled or do not improve.
   Steps shrinking(double h) {
     Steps tried(y_.size());
     std::vector<bool> done(y_.size(), false);
@@ -232,15 +230,15 @@ class JacobianColumn {
     return tried;
   }
 
-  /// Returns the best slope of output i. A small step may stay on one stair of f and appear exact,
-  /// so the stairs seen with larger steps count.
+  /// Returns the best slope of output i. If f is a staircase, a small step may stay on one stair
+  /// and appear exact. The error therefore includes the stairs found with larger steps.
   Slope best(const std::vector<Slope>& tried, std::size_t i) {
     for (const Slope& s : tried) stairs_[i] = std::max(stairs_[i], 8 * s.jitter * s.step);
     return with_noise(best_of(tried, goal_), i);
   }
 
-  /// Adds the noise of the stairs to a slope. If f is constant and as small as the rounding of its
-  /// terms, its value may be only rounding.
+  /// Adds the noise of the stairs to a slope. If f is constant and no larger than the rounding
+  /// error of its terms, its value may be only rounding.
   Slope with_noise(Slope s, std::size_t i) const {
     double noise = stairs_[i] < goal_.terms / 16 ? 0 : std::min(stairs_[i], goal_.terms);
     if (s.value == 0 && std::abs(y_[i]) <= 4 * goal_.terms) noise = goal_.terms;
@@ -248,8 +246,8 @@ class JacobianColumn {
     return s;
   }
 
-  /// Adds a slope. If an earlier slope differs from it by more than both estimates, the earlier
-  /// estimate was too small by accident and is raised.
+  /// Adds a slope. If an earlier slope differs from it by more than their estimates allow, raises
+  /// the earlier estimate, which was too small by chance.
   void take(const Slope& now, std::vector<Slope>& tried, int& seen) const {
     const Tolerance& t = goal_.tolerance;
     for (Slope& before : tried) {
@@ -260,8 +258,8 @@ class JacobianColumn {
     tried.push_back(now);
   }
 
-  /// Tries steps from h on for badly measured outputs. Any slope that exceeds rounding is better
-  /// than none.
+  /// Tries steps from h on for inaccurate outputs. Any slope that exceeds rounding is better than
+  /// none.
   void look_from(double h) {
     std::vector<bool> nothing, wanted;
     for (std::size_t i = 0; i < y_.size(); ++i) {
@@ -277,8 +275,8 @@ class JacobianColumn {
     }
   }
 
-  /// True if steps of the natural size should be tried. If f is flat at the unit, two calls decide:
-  /// f may be flat there too, or have an edge on one side.
+  /// True if steps of the natural size should be tried. If f is flat at the unit, two calls of f
+  /// distinguish a flat function from an edge on one side.
   bool rises(double h) {
     if (any(&JacobianColumn::rough)) return true;
     if (!any(&JacobianColumn::drowned)) return false;
@@ -293,15 +291,14 @@ class JacobianColumn {
     return result;
   }
 
-  /// Tries larger steps, which reduce the effect of rounding (a saturated softmax, a small change
-  /// of a large value).
+  /// Tries larger steps, which reduce the effect of rounding (a saturated softmax).
   void try_larger_steps(double h) {
     for (int step = 0; step < kLargerSteps && any(&JacobianColumn::rough); ++step) {
       h /= kShrink;
       std::vector<Slope> now = slopes_at(f_, x_, h, y_, goal_);
       bool better = false;
       for (std::size_t i = 0; i < y_.size(); ++i) {
-        // The smaller step excluded a kink and measured the jitter.
+        // The smaller step already excluded a kink and measured the jitter.
         now[i] = with_noise(now[i], i);
         const double apart = std::abs(now[i].value - best_[i].value), share = best_[i].step / h;
         now[i].jitter = std::max(std::min(now[i].jitter, best_[i].jitter * share), apart * share);

@@ -24,7 +24,7 @@ struct InputEvidence {
 
 struct Evidence {
   std::vector<InputEvidence> inputs = {};
-  std::size_t input = 0;  // index of the wrong input
+  std::size_t input = 0;
   bool jacobian = false;  // f returns a Jacobian
   Dims output_shape = {};
   Values output = {};
@@ -55,7 +55,7 @@ struct Comparison {
   }
 
   bool wrong(std::size_t i, std::size_t j) const { return std::abs(a(i, j) - n(i, j)) > fuzz; }
-  bool zero(std::size_t i, std::size_t j) const { return std::abs(n(i, j)) <= fuzz; }  // if N is 0
+  bool zero(std::size_t i, std::size_t j) const { return std::abs(n(i, j)) <= fuzz; }  // N is 0
 
   template <class Property>
   std::vector<bool> having(bool outputs, Property property) const {
@@ -103,8 +103,8 @@ inline Values spread(const Values& x, const Dims& shape, const Dims& to) {
 
 using Groups = std::vector<std::vector<std::size_t>>;
 
-/// Groups elements that differ only in their index along `axis`. If axis is the rank, all elements
-/// form one group.
+/// Groups elements that differ only in their index along `axis`. If axis equals the rank, all
+/// elements form one group.
 inline Groups groups_along(std::size_t axis, const Dims& shape) {
   Dims rest = axis < shape.size() ? shape : Dims(shape.size(), 1);
   if (axis < shape.size()) rest[axis] = 1;
@@ -117,11 +117,11 @@ inline Groups groups_along(std::size_t axis, const Dims& shape) {
   return groups;
 }
 
-/// Describes a set of elements; "" if there is no simple description.
+/// Describes a set of elements. Returns "" if no simple description exists.
 inline std::string location(const std::vector<bool>& in, const Dims& shape, const Values& x) {
   const std::int64_t count = std::count(in.begin(), in.end(), true);
   if (count == 0 || count == std::ssize(in)) return "";
-  const auto are_those = [&](auto property) {  // exactly the marked ones
+  const auto are_those = [&](auto property) {  // true if exactly the marked ones have the property
     for (std::size_t j = 0; j < in.size(); ++j)
       if (in[j] != property(j)) return false;
     return true;

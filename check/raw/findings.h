@@ -1,4 +1,4 @@
-// The result of a check. Checks of arrays, checks of tensors and the C interface share it.
+// The result of a check, shared by checks of arrays, checks of tensors and the C interface.
 #pragma once
 
 #include <iosfwd>
@@ -14,7 +14,7 @@ enum class Kind {
   structure,      // not comparable: wrong sizes, exceptions, invalid writes
   zero_upstream,  // dy = 0 must give 0
   linearity,      // dx must be linear in dy
-  buffer,         // old content was added to or overwritten, contrary to the declaration
+  buffer,         // buffer content was added to or overwritten, contrary to the declaration
   element,        // one input element against one output element
   projection,     // a weighted sum of outputs, or a direction of all elements
   condition       // wrong only under a condition: strides, precision …
@@ -26,11 +26,11 @@ struct Finding {
   Verdict verdict = Verdict::fail;
   std::size_t input = 0;
   std::string input_name = {};
-  Dims at = {};           // input index; empty for a scalar or a direction
-  Dims output = {};       // output index; empty for a scalar or a weighted sum
-  bool along = false;     // all elements move along a direction
-  double analytic = 0;    // derivative under test
-  double numeric = 0;     // measured derivative
+  Dims at = {};         // input index; empty for a scalar or a direction
+  Dims output = {};     // output index; empty for a scalar or a weighted sum
+  bool along = false;   // all elements move along a direction
+  double analytic = 0;  // derivative under test
+  double numeric = 0;
   double allowed = 0;     // largest accepted |analytic − numeric|
   std::string note = {};  // details as text
 };
@@ -39,23 +39,23 @@ struct Finding {
 struct Cause {
   std::string name = {};  // "MISSING TERM"; empty if no pattern was found
   std::string why = {};   // evidence for the cause
-  std::string hint = {};  // what to change
+  std::string hint = {};  // the suggested fix
 };
 
-/// Totals of one input, for the report.
+/// Totals of one input for the report.
 struct InputSummary {
   std::string name = {};
   Dims shape = {};
   bool differentiable = true;
   std::int64_t elements = 0;   // elements of the input
   std::int64_t looked_at = 0;  // elements moved one by one; the others move along directions
-  std::int64_t compared = 0;   // pairs of values compared
-  std::int64_t wrong = 0;      // elements with a wrong derivative
-  std::int64_t unseen = 0;     // elements that could not be measured
-  std::int64_t kinks = 0;      // elements at a kink
-  double largest = 0;          // largest measured derivative
-  std::string map = {};        // one character per element; empty if all are correct
-  std::int64_t map_rows = 0;   // > 0: `map` shows a Jacobian [map_rows, elements]
+  std::int64_t compared = 0;
+  std::int64_t wrong = 0;     // elements with a wrong derivative
+  std::int64_t unseen = 0;    // elements that could not be measured
+  std::int64_t kinks = 0;     // elements at a kink
+  double largest = 0;         // largest measured derivative
+  std::string map = {};       // one character per element; empty if all are correct
+  std::int64_t map_rows = 0;  // > 0: `map` shows a Jacobian [map_rows, elements]
   Cause cause = {};
 };
 
@@ -77,7 +77,7 @@ struct Report {
   Verdict verdict = Verdict::pass;
   std::vector<Finding> findings;  // sorted by input, worst first
   std::vector<InputSummary> inputs;
-  std::vector<std::string> notes;  // anything else that the reader should know
+  std::vector<std::string> notes;  // remarks for the reader, such as untested elements
   Counts counts;
   std::uint64_t seed = 0;
   std::string reproduce;  // call that repeats the check

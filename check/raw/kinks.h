@@ -1,6 +1,5 @@
 // Kinks: points where the left and right derivatives differ. Any value between them passes unless a
-// convention is declared. How the one-sided derivatives change as the step shrinks distinguishes a
-// kink from a smooth point.
+// convention is declared.
 #pragma once
 
 #include <optional>
@@ -17,18 +16,17 @@ struct Kink {
   double share = 0;               // 0: left, 1: right, 0.5: their mean
 };
 
-/// True if the one-sided derivatives differ too much for a smooth point. At a smooth point, they
-/// differ by h³f⁽⁴⁾/2, about 1e-8 at the first step. 1e-5 allows for curvature, 1e-3·turn for an
-/// optimum, and the estimate for more rounding of f. (At a kink the estimate is about 0, because
-/// the stencils are symmetric.)
+/// True if the one-sided derivatives differ too much for a smooth point, where they differ by
+/// h³f⁽⁴⁾/2, about 1e-8 at the first step. The limit allows 1e-5 for curvature, 1e-3·turn for an
+/// optimum, and the estimate (about 0 at a kink) for larger rounding errors of f.
 inline bool one_sided_mismatch(const Slope& s, double scale, const Tolerance& t) {
   return !(s.gap() <= 1e-5 * std::max(std::abs(s.value), scale) + 1e-3 * s.turn +
                           t.safety * (std::abs(s.change) + s.noise));
 }
 
-/// Returns the kink among slopes with shrinking steps. At a kink, the one-sided derivatives hardly
-/// change compared with their gap. The gap of a smooth point shrinks to 1/64; that of a jump grows
-/// by 4. NaN if there is no kink.
+/// Returns the kink among slopes with shrinking steps, or NaN. At a kink, the one-sided derivatives
+/// hardly change compared with their gap. The gap of a smooth point shrinks to 1/64; that of a jump
+/// grows by 4.
 inline Slope kink_of(const std::vector<Slope>& tried) {
   Slope result;
   double least = std::numeric_limits<double>::infinity();
@@ -44,7 +42,7 @@ inline Slope kink_of(const std::vector<Slope>& tried) {
     result.jitter = result.bend = 0;
     result.value = 0.5 * (now.left + now.right);
     result.change = movement;
-    result.noise = 4 * now.noise;  // 40/6 half-ulps of f in place of 110/60
+    result.noise = 4 * now.noise;  // 40/6 half-ulps of f, where the six-point formula has 110/60
   }
   return result;
 }

@@ -28,7 +28,7 @@ struct Manifold {
   GradientSpace gradient = GradientSpace::tangent;
 };
 
-/// Unit quaternions (w, x, y, z): plus(q, δ) = q ⊗ (cos |δ|/2, sin(|δ|/2) δ/|δ|), δ in radians
+/// Unit quaternions (w, x, y, z): plus(q, δ) = q ⊗ (cos |δ|/2, sin(|δ|/2) δ/|δ|), with δ in radians
 /// about the axes of the rotated frame.
 GRADUS_CHECK_INLINE Manifold quaternion();
 /// Rotation matrices [3, 3]: plus(R, δ) = R exp(δ×), by Rodrigues' formula.
@@ -36,8 +36,9 @@ GRADUS_CHECK_INLINE Manifold so3();
 /// Rigid motions [R t; 0 0 0 1], [3, 4] or [4, 4]: plus(T, δ) = T exp(δ), δ = (translation,
 /// rotation).
 GRADUS_CHECK_INLINE Manifold se3();
-/// `count` orthonormal columns, [rows, count] (a Stiefel manifold). δ is X A with skew-symmetric A
-/// (its upper triangle), then the part orthogonal to the columns. plus orthonormalizes the sum.
+/// A Stiefel manifold: `count` orthonormal columns, [rows, count]. δ contains the upper triangle of
+/// a skew-symmetric A for the step X A, then the part orthogonal to the columns. plus
+/// orthonormalizes the sum.
 GRADUS_CHECK_INLINE Manifold frame(std::size_t rows, std::size_t count);
 /// Unit vectors: a frame with one column.
 GRADUS_CHECK_INLINE Manifold sphere();
@@ -56,7 +57,7 @@ struct Domains {
   }
 };
 
-/// Runs check_vjp() on manifolds. Near special points, also checks a sample.
+/// Runs check_vjp() on manifolds. If the inputs are a special point, also checks a sample nearby.
 GRADUS_CHECK_INLINE Report check_on(const std::string& name, const Functions& f,
                                     const std::vector<Input>& inputs, const Domains& places,
                                     RawOptions options);

@@ -54,7 +54,7 @@ inline Values solve_normal(const SmallMatrix& b, Values v) {
   return v;
 }
 
-/// Returns the tangent ambient vector for v: Bᵀ lifted(B, v) = v.
+/// Returns the tangent ambient vector g with Bᵀg = v.
 inline Values lifted(const SmallMatrix& b, const Values& v) { return times(b, solve_normal(b, v)); }
 
 inline Values tangent_of(const Manifold& m, const SmallMatrix& b, const Values& y,
@@ -146,7 +146,7 @@ GRADUS_CHECK_INLINE Manifold se3() {
   return {"rigid motions", always(6), plus, {}, residual};
 }
 
-/// Returns n − rows rows that complete the orthonormal rows of x [rows, n] to a basis, by applying
+/// Returns n − rows rows that complete the orthonormal rows of x [rows, n] to a basis. Applies
 /// Gram-Schmidt (twice) to the axes.
 inline SmallMatrix complement(const SmallMatrix& x) {
   const std::size_t n = x.columns;
@@ -170,7 +170,7 @@ inline SmallMatrix complement(const SmallMatrix& x) {
           Values(all.values.begin() + static_cast<std::ptrdiff_t>(x.rows * n), all.values.end())};
 }
 
-/// Returns the nearest orthonormal rows, by Newton's iteration.
+/// Returns the nearest orthonormal rows by Newton's iteration.
 inline SmallMatrix orthonormal(SmallMatrix rows) {
   for (int step = 0; step < 8; ++step) {
     const SmallMatrix change = product(product(rows, transposed(rows)), rows);

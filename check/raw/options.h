@@ -15,14 +15,14 @@ struct Input {
   Dims shape = {};        // default: one axis; none for a single value
   Values values = {};
   bool differentiable = true;  // false for indices and masks
-  bool tangent = false;        // a step on a manifold, whose value 0 is not a special point
+  bool tangent = false;        // a step on a manifold, for which 0 is not a special point
 };
 
 /// Maps inputs to the output, row-major. Must have no side effects.
 using Forward = std::function<Values(const Arguments&)>;
 
-/// Maps inputs and dy to one gradient per input. The gradient may be empty if the input is not
-/// differentiable.
+/// Maps inputs and dy to one gradient per input. The gradient of an input that is not
+/// differentiable may be empty.
 using Derivative = std::function<Arguments(const Arguments&, const Values& dy)>;
 
 /// Returns the gradient buffers, which contain `start` before the call.
@@ -58,7 +58,7 @@ struct RawOptions {
   int projections = 3;           // weighted sums of outputs; in a sample, also directions
   std::size_t rows = 16;         // outputs in a sample
   std::size_t columns = 64;      // elements per input in a sample
-  std::size_t findings = 3;      // number listed per input
+  std::size_t findings = 3;      // maximum listed per input
   Dims output_shape = {};        // shape shown in the report; default: one axis
   Values upstream = {};          // an additional upstream gradient
   std::vector<Kink> kinks = {};  // points with a conventional derivative
@@ -86,8 +86,8 @@ class Damage : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Fills in names and shapes. Throws BadInput if a shape does not match its values, or no input is
-/// differentiable.
+/// Fills in names and shapes. Throws BadInput if a shape does not match its values, or if no input
+/// is differentiable.
 inline std::vector<Input> completed(const std::string& name, std::vector<Input> inputs) {
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     Input& input = inputs[k];
@@ -96,7 +96,7 @@ inline std::vector<Input> completed(const std::string& name, std::vector<Input> 
     const std::string which =
         joined(name, ": input '", input.name, "' has the shape ", list(input.shape));
     if (std::any_of(input.shape.begin(), input.shape.end(), [](auto n) { return n < 0; }))
-      throw BadInput(which + "; sizes must not be negative");
+      throw BadInput(which + ". Sizes must be at least 0");
     if (count_of(input.shape) != input.values.size())
       throw BadInput(joined(which, ", which takes ", count_of(input.shape), " values, but ",
                             input.values.size(), " were given"));
@@ -104,7 +104,7 @@ inline std::vector<Input> completed(const std::string& name, std::vector<Input> 
   if (std::any_of(inputs.begin(), inputs.end(), [](const Input& i) { return i.differentiable; }))
     return inputs;
   throw BadInput(joined(name, ": none of the ", inputs.size(),
-                        " inputs is differentiable. Pass an input with differentiable = true"));
+                        " inputs is differentiable. Pass at least one with differentiable = true"));
 }
 
 }  // namespace gradus::check

@@ -1,7 +1,6 @@
-// Determines which derivatives are compared. A probe is an upstream gradient: either one output (a
-// row of the Jacobian), or dense (a weighted sum of all outputs). A move changes either one element
-// of an input, or all elements along a direction. Small Jacobians are compared entry by entry;
-// large ones by a sample of rows and elements, dense probes, and directions.
+// Determines which derivatives are compared. A probe is an upstream gradient: one output (a row of
+// the Jacobian), or dense (a weighted sum of all outputs). A move changes one element of an input,
+// or all elements along a direction. Large Jacobians are sampled.
 #pragma once
 
 #include <numeric>
@@ -14,7 +13,7 @@ namespace gradus::check {
 struct Probe {
   Values weight;                        // one weight per output; a single weight for a row
   std::optional<std::size_t> row = {};  // empty if dense
-  Arguments answer = {};                // result of the derivative under test
+  Arguments answer = {};
 
   bool dense() const { return !row; }
   Values upstream(std::size_t outputs) const {
@@ -44,7 +43,6 @@ struct Move {
   }
 };
 
-/// Returns min(some, count) distinct indices below `count`, in random order.
 inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Random& random) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -56,7 +54,6 @@ inline std::vector<std::size_t> sample(std::size_t count, std::size_t some, Rand
   return order;
 }
 
-/// Returns `rows` probes of rows, then `dense` dense probes.
 inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int dense,
                                       Random& random) {
   std::vector<Probe> result;
@@ -69,8 +66,8 @@ inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int
   return result;
 }
 
-/// Returns moves of all elements of x, or of `some` elements and along `dense` directions. A
-/// direction moves each element in its own unit.
+/// Returns one move per element of x, or `some` of them and `dense` directions. A direction moves
+/// each element in its own unit.
 inline std::vector<Move> make_moves(const Values& x, bool all, std::size_t some, int dense,
                                     Random& random) {
   std::vector<Move> result;
@@ -97,7 +94,8 @@ inline Slope scaled(const Slope& s, double w) {
 }
 
 /// Returns the slope of Σ wᵢ·outᵢ. Changes add up with their signs, because stencils are linear.
-/// Roundings are independent, so their squares add up. The interval of a kink widens at both ends.
+/// Rounding errors are independent, so their squares add up. The interval of a kink widens at both
+/// ends.
 inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
   if (!probe.dense()) return scaled(column[*probe.row], probe.weight[0]);
   Slope sum{.value = 0};

@@ -1,4 +1,4 @@
-// Pulls a function on manifolds (manifold.h) back to tangent vectors: checks f(plus(x, δ)) at δ =
+// Pulls a function on manifolds (manifold.h) back to tangent vectors. Checks f(plus(x, δ)) at δ =
 // 0.
 #pragma once
 
@@ -34,7 +34,6 @@ class Pullback {
     return result;
   }
 
-  /// Returns the functions of δ. They refer to *this.
   Functions functions() {
     Functions g = f_;
     g.forward = [this](const Arguments& delta) { return forward(f_.forward, delta); };
@@ -129,7 +128,7 @@ class Pullback {
     return dx;
   }
 
-  /// Checks that a gradient is tangent. Called for every dy, because one gradient may be tangent by
+  /// Checks that a gradient is tangent, for every dy, because a single gradient may be tangent by
   /// chance.
   void look_at(Placed& p, const Values& g, const Values& v) const {
     const Values inside = lifted(p.basis, v);

@@ -25,7 +25,7 @@ inline std::string summary_line(const InputSummary& input, std::size_t index) {
   return joined(result, fine ? "ok, " : "", input.compared, " values compared");
 }
 
-/// Returns ": 1.38 times what it should be", or "" if a ratio is not informative.
+/// Returns ": 1.38 times what it should be", or "" if the ratio is not informative.
 inline std::string in_words(const Finding& f) {
   const double ratio = f.analytic / f.numeric, size = std::abs(ratio);
   if (!std::isfinite(ratio)) return "";
@@ -62,7 +62,6 @@ inline std::string described(const Finding& f) {
          wrapped(numbers_in(f), 6) + (f.note.empty() ? "" : wrapped(f.note, 6));
 }
 
-/// Draws the last two axes around the first error, at most 12 rows of 60 characters.
 inline std::string drawn_map(const InputSummary& input) {
   const bool jacobian = input.map_rows > 0;
   const Dims shape = jacobian ? Dims{input.map_rows, input.elements} : input.shape;
@@ -175,7 +174,6 @@ std::string json_of(const std::vector<T>& items) {
   return "[" + result + "]";
 }
 
-/// Returns a JSON object: object("name", value, …).
 template <class... Parts>
 std::string object(const Parts&... parts) {
   std::string result;

@@ -11,7 +11,6 @@ class SideEffects {
   SideEffects(CheckedFunction& function, Values dy, const Tolerance& tolerance, Report& report)
       : function_(function), dy_(std::move(dy)), tolerance_(tolerance), report_(report) {}
 
-  /// Checks `answer`, the derivative's result for dy_.
   void check_answer(const Arguments& answer) {
     const Arguments again = function_.vjp(dy_, report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
@@ -34,8 +33,8 @@ class SideEffects {
     Arguments start = function_.filled(0);
     const Arguments clean = function_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
-      // Use values of the gradient's size, so that neither is lost in the sum. Floats are exact in
-      // buffers of either type.
+      // Uses values as large as the gradient, because rounding could hide an addend. Floats are
+      // exact in buffers of either type.
       const double size = std::max(largest_of(clean[k]), 1e-30);
       for (double& v : start[k]) v = static_cast<float>(size * random.upstream());
     }
@@ -54,13 +53,13 @@ class SideEffects {
   bool wanted(std::size_t k) const { return function_.inputs()[k].differentiable; }
   const std::string& name(std::size_t k) const { return function_.inputs()[k].name; }
 
-  /// Checks vjp(factor dy) = factor vjp(dy). A factor that is a power of two adds no rounding.
+  /// Checks vjp(factor dy) = factor vjp(dy). The factor is a power of two, which adds no rounding.
   void check_linear(const Arguments& answer, double factor) {
     const double share = std::max(1e-6, 10 * tolerance_.rtol);
     const Arguments dx = function_.vjp(scaled(dy_, factor), report_);
     for (std::size_t k = 0; k < answer.size(); ++k) {
       if (!wanted(k) || close(dx[k], scaled(answer[k], factor), share)) continue;
-      // Non-finite values and an ignored dy have causes of their own.
+      // Non-finite values and an ignored dy are reported elsewhere.
       const auto finite = [](double v) { return std::isfinite(v); };
       if (!std::all_of(answer[k].begin(), answer[k].end(), finite)) continue;
       if (close(dx[k], answer[k], 1e-9)) continue;

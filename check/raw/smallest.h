@@ -5,8 +5,8 @@
 
 namespace gradus::check {
 
-/// Shrinks `sizes` while the check make(sizes) fails. `report` is set to the report of the returned
-/// sizes.
+/// Shrinks `sizes` as long as the check make(sizes) fails. Sets `report` to the report of the
+/// returned sizes.
 template <class Make>
 Dims find_smallest(Dims sizes, Report& report, Make make) {
   for (std::size_t axis = 0; axis < sizes.size();) {
@@ -19,13 +19,12 @@ Dims find_smallest(Dims sizes, Report& report, Make make) {
       sizes = smaller;
       report = std::move(tried);
     }
-    axis = sizes[axis] == before ? axis + 1 : 0;  // another axis may shrink once this one has
+    axis = sizes[axis] == before ? axis + 1 : 0;  // earlier axes may then shrink
   }
   return sizes;
 }
 
-/// Runs make(sizes), a check at these sizes. If it fails, shrinks the sizes as long as it still
-/// fails.
+/// Runs the check make(sizes). If it fails, shrinks the sizes as long as the check fails.
 ///
 ///   check::smallest({2, 3, 5}, [](const check::Dims& n) {
 ///     return check::raw("softmax", softmax, softmax_vjp, random_values(n));

@@ -1,6 +1,5 @@
 // Detects points that hide errors: zeros hide a missing term, a symmetric matrix a transposition,
-// equal values a swap. If the inputs are such a point, a sample near it is checked too. Equal
-// elements at kinks are also moved together.
+// equal values a swap. At such a point, a nearby sample is also checked.
 #pragma once
 
 #include <map>
@@ -34,7 +33,6 @@ inline std::string special_point(const std::vector<Input>& inputs,
   return unit_norm ? "a length of 1" : "";
 }
 
-/// Moves the inputs by a small random step that preserves signs and unit lengths.
 inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t seed) {
   Random random(seed + 99);
   for (Input& input : inputs) {
@@ -48,7 +46,6 @@ inline std::vector<Input> neighbor_of(std::vector<Input> inputs, std::uint64_t s
   return inputs;
 }
 
-/// Adds a failure that no comparison of a single element shows.
 inline void add_extra(Report& report, Finding finding) {
   report.inputs[finding.input].wrong += 1;
   report.add(std::move(finding));
@@ -59,15 +56,15 @@ inline void add_neighborhood(Report& report, const std::string& special, const R
   report.counts.add(there.counts);
   if (there.verdict == Verdict::fail) {
     Finding finding = there.findings.front();
-    finding.note = where + "; this is a point nearby. " + finding.note;
+    finding.note = where + "; the finding is at a point nearby. " + finding.note;
     return add_extra(report, std::move(finding));
   }
   report.notes.push_back(
       where + (there ? "; a sample nearby is correct too" : "; nothing could be measured nearby"));
 }
 
-/// Moves equal elements at kinks together. A max that passes the full gradient to both of two tied
-/// elements is right for each element, but not for both. Skips elements that are already reported.
+/// Moves equal elements at kinks together. A max that passes the full gradient to two tied elements
+/// is correct for each element, but wrong for the pair. Skips elements that already have a finding.
 inline std::optional<Finding> wrong_tie(CheckedFunction& function,
                                         const std::vector<Numeric>& numeric,
                                         const std::vector<Probe>& probes, const Goal& goal,
@@ -92,9 +89,9 @@ inline std::optional<Finding> wrong_tie(CheckedFunction& function,
       const std::size_t input = places[0].first;
       Finding finding{.input = input, .input_name = function.inputs()[input].name, .along = true};
       describe_numbers(finding, a, n, probe, result);
-      finding.note =
-          joined(places.size(), " elements of value ", number(value, 6),
-                 " move together here; each alone is at a kink, where it may be correct");
+      finding.note = joined(
+          places.size(), " elements of value ", number(value, 6),
+          " move together here. Each of them is at a kink, where its derivative may be correct");
       return finding;
     }
   }

@@ -1,5 +1,5 @@
-// Divides the time of a check: how many elements move one by one, and on how many threads. Shows
-// progress and reports what was left out.
+// Divides the time of a check: how many elements move separately, and on how many threads. Shows
+// progress and reports omitted comparisons.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,8 @@ namespace gradus::check {
 class TimeBudget {
  public:
   static constexpr double kColumnCalls = 6;  // calls per column of a smooth function
-  // The rest is for repeated measurements; it is larger if directions found errors.
+  // The remaining time is for repeated measurements, which are more frequent if directions found
+  // errors.
   static constexpr double kShare = 0.9, kShareOfSuspects = 0.6;
 
   TimeBudget(std::string name, const RawOptions& options)
@@ -50,7 +51,7 @@ class TimeBudget {
   bool over() const { return limited_ && seconds() > budget_; }
   double budget() const { return budget_; }
   std::size_t columns(std::size_t k) const { return columns_[k]; }
-  /// Returns the time limit for input k: a share of the remaining time. `suspect` is true if
+  /// Returns the time limit for input k, a share of the remaining time. `suspect` is true if
   /// directions found errors in the input.
   double deadline(std::size_t k, bool suspect) const {
     const double share = suspect ? kShareOfSuspects : kShare;
@@ -60,9 +61,9 @@ class TimeBudget {
     return seconds() + left * static_cast<double>(columns_[k]) / std::max(later, 1.0);
   }
 
-  /// Calls work(i, function) for i in [first, last) on multiple threads, each with its own
+  /// Calls work(i, function) for i in [first, last) on multiple threads, each with a separate
   /// function. With a time limit, starts no call after `until` seconds. Returns the first index
-  /// that is not done.
+  /// that was not processed.
   template <class Work>
   std::size_t run(std::size_t first, std::size_t last, double until, CheckedFunction& function,
                   Work work) const {
@@ -101,7 +102,6 @@ class TimeBudget {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Shows the progress at most four times a second, after the first second.
   void show(std::size_t done, std::size_t all, double& last) const {
     const double now = seconds();
     if (done == 0 || now < last + (last == 0 ? 1.0 : 0.25) || !is_terminal(2)) return;
@@ -110,7 +110,6 @@ class TimeBudget {
                  done, all, now / static_cast<double>(done) * static_cast<double>(all - done));
   }
 
-  /// Assigns all columns to small inputs, and equal shares to the others.
   void share(std::size_t total) {
     std::vector<std::pair<std::size_t, std::size_t>> order;  // number of elements, input
     for (std::size_t k = 0; k < columns_.size(); ++k) order.emplace_back(columns_[k], k);
@@ -126,12 +125,12 @@ class TimeBudget {
   int threads_;
   Clock::time_point begin_ = Clock::now();
   bool limited_ = false;
-  double elements_ = 0;               // number of differentiable elements
-  std::vector<std::size_t> columns_;  // number of columns per input
+  double elements_ = 0;  // number of differentiable elements
+  std::vector<std::size_t> columns_;
 };
 
-/// Returns the smallest error of a single element that every direction reveals. A direction moves
-/// each element by at least 0.6 of its unit.
+/// Returns the smallest single-element error that every direction detects. A direction moves each
+/// element by at least 0.6 of its unit.
 inline double shown_along(const Numeric& numeric) {
   double result = 0;
   for (const Move& move : numeric.moves) {

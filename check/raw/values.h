@@ -1,5 +1,5 @@
-// Row-major arrays and indices. check/raw includes no other part of Gradus, so it has its own
-// types.
+// Row-major arrays and indices. check/raw defines its own types because it includes no other part
+// of Gradus.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-// Large functions are inline, unless gradus::check_quick is linked: it contains them and defines
-// GRADUS_CHECK_COMPILED.
+// Large functions are inline unless gradus::check_quick, which contains them, is linked. The
+// library defines GRADUS_CHECK_COMPILED.
 #ifdef GRADUS_CHECK_COMPILED
 #define GRADUS_CHECK_INLINE
 #elif !defined(GRADUS_CHECK_INLINE)
@@ -29,7 +29,7 @@ inline std::size_t count_of(const Dims& shape) {
   return result;
 }
 
-/// Returns the index of an element: 7 of [2,5] is [1,2].
+/// Returns the index of an element: in shape [2,5], element 7 has index [1,2].
 inline Dims index_of(std::size_t element, const Dims& shape) {
   Dims result(shape.size());
   for (std::size_t axis = shape.size(); axis-- > 0;) {
@@ -40,7 +40,7 @@ inline Dims index_of(std::size_t element, const Dims& shape) {
   return result;
 }
 
-/// The inverse: [1,2] of [2,5] is element 7.
+/// Returns the element at an index: in shape [2,5], index [1,2] is element 7.
 inline std::size_t element_at(const Dims& index, const Dims& shape) {
   std::int64_t result = 0;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
@@ -48,7 +48,6 @@ inline std::size_t element_at(const Dims& index, const Dims& shape) {
   return static_cast<std::size_t>(result);
 }
 
-/// Returns the largest absolute value. Ignores values that are not finite.
 inline double largest_of(const Values& x) {
   double result = 0;
   for (const double v : x)

@@ -1,4 +1,4 @@
-// When does a derivative pass? This comment is the complete rule.
+// The rule by which a derivative passes.
 //
 // Measurement. f is one output of the function under test, x one element of an input, and
 // fₖ = f(x + kh). The derivative n is a central difference of six points:
@@ -7,23 +7,23 @@
 //   four of them  f'(x) ≈ [ 8(f₁-f₋₁) -  (f₂-f₋₂)] / 12h                error h⁴f⁽⁵⁾/30
 //   one side      f'(x) ≈ [18(f₁-f₀)  - 9(f₂-f₀)  + 2(f₃-f₀)] / 6h      error h³f⁽⁴⁾/4
 //
-// The difference of the first two overestimates the error of the first. The third, on both sides,
-// distinguishes a kink from a smooth point. All three use the same six calls, which serve all
-// outputs.
+// The difference between the first two overestimates the error of the first. The third, on both
+// sides, distinguishes a kink from a smooth point. All three use the same six calls, which serve
+// all outputs.
 //
 //   estimate = max(|six - four|, jitter of f / h) + rounding of f and of x, divided by h
 //
-// Fifth differences of f measure the jitter, if it exceeds the rounding of f.
+// The jitter is measured by fifth differences of f, if it exceeds the rounding of f.
 //
 // Step. h starts at 3e-3 of the size of x. differences.h tries smaller steps if n is not settled,
 // larger ones if rounding hides it, and a natural size if x is tiny or huge. At a kink, kinks.h
 // replaces n by the interval between the one-sided derivatives. At the edge of a domain, one side
 // is used.
 //
-// Comparison. a is the derivative under test, for an upstream gradient of one output or of all,
-// weighted (probe.h). S is the scale of this element: the largest measured derivative of any
-// output, or |f''|·|x|, the change of the derivative when x changes by its size (at an optimum,
-// only this is nonzero).
+// Comparison. a is the derivative under test, for an upstream gradient of one output or of a
+// weighted sum of outputs (probe.h). S is the scale of this element: the largest measured
+// derivative of any output, or |f''|·|x|, the change of the derivative when x changes by its size.
+// At an optimum, only the latter is nonzero.
 //
 //   |a - n|  <=  rtol·|n|  +  atol·S  +  20·estimate                                          (1)
 //   20·estimate  <=  max(0.1·|n|, 1e-5·S)                                                     (2)
@@ -60,12 +60,12 @@ inline Verdict worse(Verdict a, Verdict b) {
 
 struct Tolerance {
   double rtol = 1e-7;   // six points reach 1e-13
-  double atol = 1e-9;   // relative to S, and so independent of units
+  double atol = 1e-9;   // relative to S, and therefore independent of units
   double safety = 20;   // the estimate is an order of magnitude, not a bound
   double seen = 0.1;    // limit in (2), relative to |n|
   double floor = 1e-5;  // limit in (2), relative to S
-  // If f is exactly 0 nearby, f may have underflowed (0.5x(1 + erf(x)) at x = -10) while its
-  // derivative has not. Below this, the derivative counts as 0.
+  // If f is exactly 0 nearby, its value may have underflowed while its derivative has not: 0.5x(1 +
+  // erf(x)) at x = -10. Derivatives below this limit count as 0.
   double zero_floor = 1e-15;
   bool exact = true;  // rounding is the only noise of f
 };
@@ -73,16 +73,16 @@ struct Tolerance {
 /// A measured derivative of an output, or a weighted sum of outputs, with respect to one element.
 struct Slope {
   double value = std::numeric_limits<double>::quiet_NaN();
-  double change = 0;  // six-point minus four-point difference, signed so that it can be summed
+  double change = 0;  // six-point minus four-point difference, signed because sums add it
   double noise = 0;   // rounding of f and x, divided by the step
-  double jitter = 0;  // the same, measured only by fifth differences
+  double jitter = 0;  // rounding measured by fifth differences, divided by the step
   double left = 0;    // one-sided derivatives
   double right = 0;
   double step = 0;        // h
   double turn = 0;        // |f''|·h
   double bend = 0;        // |f''|·unit
   bool kink = false;      // true if left and right remain apart
-  bool declared = false;  // true if `value` is right by convention
+  bool declared = false;  // true if `value` is correct by convention
 
   double estimate() const { return std::max(std::abs(change), jitter) + noise; }
   double gap() const { return std::abs(right - left); }
@@ -96,8 +96,8 @@ struct Slope {
   bool only_rounding() const { return std::abs(change) <= 1e3 * noise; }
 };
 
-/// Measures a slope from `f`: f(x-3h) … f(x+3h) of one output, each with an error of ulp·|f| or
-/// `noise`.
+/// Measures a slope from `f`, the values f(x-3h) … f(x+3h) of one output. Each has an error of
+/// ulp·|f| or `noise`.
 inline Slope measured(const std::array<double, 7>& f, double x, double h, double ulp,
                       double noise) {
   const double d1 = f[4] - f[2], d2 = f[5] - f[1], d3 = f[6] - f[0];
@@ -111,7 +111,7 @@ inline Slope measured(const std::array<double, 7>& f, double x, double h, double
   result.bend = result.turn / h;
   double largest = 0;
   for (const double v : f) largest = std::max(largest, std::abs(v));
-  // The error is 110/60 half-ulps of f, and x ± kh may be off by an ulp of x.
+  // The error is 110/60 half-ulps of f. In addition, x ± kh may be off by an ulp of x.
   result.noise = (std::max(ulp * largest, noise) + ulp * std::abs(x * result.value)) / h;
   // Fifth differences of independent errors σ have size √252 σ.
   const double fifths[] = {f[5] - f[0] - 5 * (f[4] - f[1]) + 10 * (f[3] - f[2]),
@@ -120,7 +120,6 @@ inline Slope measured(const std::array<double, 7>& f, double x, double h, double
   return result;
 }
 
-/// Measures a one-sided slope, for the edge of a domain.
 inline Slope one_sided(const std::array<double, 7>& f, double x, double h, double ulp,
                        double noise) {
   const double side = std::isfinite(f[6]) ? 1 : -1;
@@ -141,8 +140,8 @@ inline bool resolved(const Slope& n, double scale, const Tolerance& t) {
   return within(n, t.seen, scale, t);
 }
 
-/// The second way to pass. If f does not depend on x, differences are only rounding at any step. A
-/// derivative that rounding hides even at the largest step is below 1e-12 of |f| / |x|.
+/// True if a and n differ only by rounding. If f does not depend on x, all differences are rounding
+/// errors. A derivative that rounding hides at the largest step is below 1e-12 of |f| / |x|.
 inline bool agree_to_rounding(double a, const Slope& n, const Tolerance& t) {
   const double reach = 5 * n.estimate();
   if (!n.only_rounding()) return false;
@@ -156,7 +155,7 @@ struct Judgement {
   double allowed = 0;
 };
 
-/// Applies rules (1) and (2). Written as !(error <= allowed), so that NaN does not pass.
+/// Applies rules (1) and (2). The form !(error <= allowed) rejects NaN.
 inline Judgement judge(double a, const Slope& n, double scale, const Tolerance& t) {
   Judgement result;
   if (!n.finite()) return result;

@@ -1,9 +1,8 @@
-// Checks a vector-Jacobian product of plain values. For other types see check.h, for tensors
-// gradients.h.
+// Checks a vector-Jacobian product of plain values. See check.h for other types, and gradients.h
+// for tensors.
 //
-// For each probe w (probe.h), vjp(x, w) is compared with wᵀJ. differences.h measures the columns of
-// J; verdict.h defines the rule. A mismatch is measured again with all steps. Then follow checks of
-// side effects and special points, and the diagnosis of causes.
+// Compares vjp(x, w) with wᵀJ for each probe w (probe.h). differences.h measures the columns of J;
+// verdict.h defines the rule. Then checks side effects and special points, and diagnoses causes.
 #pragma once
 
 #include "gradus/check/raw/causes.h"
@@ -60,7 +59,6 @@ class VjpCheck {
     return report_;
   }
 
-  /// Returns the probes with the results of the derivative under test.
   const std::vector<Probe>& probes() const { return probes_; }
 
  private:
@@ -79,7 +77,7 @@ class VjpCheck {
                             count, " values of forward"));
     if (!options_.upstream.empty() && options_.upstream.size() != count)
       throw BadInput(joined(report_.name, ": the upstream gradient has ", options_.upstream.size(),
-                            " values, but forward gives ", count, "; expected one for each"));
+                            " values, but forward gives ", count, "; expected one per value"));
     for (std::size_t i = 0; i < count; ++i) {
       const double y = function_.output()[i];
       if (std::isfinite(y)) continue;
@@ -169,7 +167,7 @@ class VjpCheck {
     numeric.moves = make_moves(x, all, some, options_.projections, random);
     const std::size_t count = numeric.moves.size();
     if (!limited) return static_cast<void>(measure_some(k, 0, count, 0));
-    // Directions first, because they cover all elements.
+    // Directions come first, because they cover all elements.
     const std::size_t seen = measure_some(k, some, count, budget_.budget());
     bool suspect = false;
     for (std::size_t m = some; m < seen; ++m)
@@ -238,7 +236,7 @@ class VjpCheck {
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
       if (!std::isfinite(a) && (move.blind() || (std::isinf(a) && !seen)))
         result.verdict = Verdict::inconclusive;
-      // If all rows are compared, weighted sums need not be measured.
+      // If all rows are compared, weighted sums add nothing.
       if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
       const double excess = result.error / result.allowed;
       Mismatch now{located(k, report_.inputs[k], move), m, p,
@@ -269,7 +267,7 @@ class VjpCheck {
   void add_worst(std::size_t k, std::vector<Mismatch> mismatches) {
     std::stable_sort(mismatches.begin(), mismatches.end(), worse_than);
     mismatches.resize(std::min(mismatches.size(), options_.findings));
-    bool traced = false;  // a direction led to an element; others would, too
+    bool traced = false;  // true after a direction led to an element
     for (Mismatch& mismatch : mismatches) {
       Finding& finding = mismatch.finding;
       const bool direction = finding.along, fails = finding.verdict == Verdict::fail;
@@ -284,8 +282,7 @@ class VjpCheck {
     }
   }
 
-  /// Bisects to find the output that causes a wrong weighted sum, and the element that causes a
-  /// wrong direction.
+  /// Bisects a wrong weighted sum to find its output, and a wrong direction to find its element.
   void narrow(std::size_t k, Mismatch& mismatch) {
     Finding& finding = mismatch.finding;
     const Probe& probe = probes_[mismatch.probe];
@@ -326,7 +323,7 @@ class VjpCheck {
     weighs({{probe.weight[*output]}, output});
   }
 
-  /// Compares the full Jacobian if that takes only seconds, because a sample shows no pattern.
+  /// Compares the full Jacobian if that takes only seconds. Diagnosis needs more than a sample.
   void look_at_all() {
     if (!budget_.affords_all(outputs(), function_.counts().forward)) return;
     const Report all = run_again(function_.inputs(), options_, Mode::full);
@@ -343,7 +340,6 @@ class VjpCheck {
     explain(report_, std::move(evidence));
   }
 
-  /// Returns both Jacobians of input k. At a kink, N is the point of the interval nearest to A.
   InputEvidence evidence_of(std::size_t k) const {
     const Input& input = function_.inputs()[k];
     const std::size_t n = input.values.size();
@@ -378,8 +374,8 @@ class VjpCheck {
 };
 
 /// Compares `vjp` with finite differences of `forward` at `inputs`. Throws BadInput if inputs or
-/// options are invalid; problems of the functions are in the report. Costs 6 calls of forward per
-/// input element if forward is smooth, and one call of vjp per probe.
+/// options are invalid; other problems are in the report. Costs one call of vjp per probe, and 6
+/// calls of forward per input element if forward is smooth.
 GRADUS_CHECK_INLINE Report check_vjp(const std::string& name, Functions functions,
                                      std::vector<Input> inputs, RawOptions options = {}) {
   return VjpCheck(name, std::move(functions), std::move(inputs), std::move(options)).run();

@@ -43,12 +43,10 @@ inline std::string list(const Dims& numbers) {
   return "[" + result + "]";
 }
 
-/// Returns "3 of 8 elements".
 inline std::string share(std::int64_t part, std::int64_t all) {
   return joined(part, " of ", all, " elements");
 }
 
-/// Returns "x[1,2]", or "x" for a single value.
 inline std::string indexed(const std::string& name, const Dims& at) {
   return at.empty() ? name : name + list(at);
 }
@@ -66,7 +64,7 @@ inline std::string wrapped(const std::string& text, std::size_t indent) {
     if (static_cast<unsigned char>(c) < 0x20U) c = ' ';
     if (begins(c) && std::count_if(line.begin(), line.end(), begins) == 76) {
       const std::size_t space = line.rfind(' ');
-      // Text after an earlier space would also fill the next line.
+      // A break at an earlier space would leave a nearly empty line.
       const bool breaks = c != ' ' && space != std::string::npos && space > indent + 1;
       result += without_trailing_blanks(line.substr(0, breaks ? space : line.size())) + "\n";
       line = std::string(indent + 2, ' ') + (breaks ? line.substr(space + 1) : "");

@@ -1,4 +1,4 @@
-// Hypotheses about misplaced gradients: swapped, transposed, shifted, lost, leaked. Many predict
+// Hypotheses about misplaced gradients: swapped, transposed, shifted, lost, leaked. Most predict
 // that A has the values of N at other indices.
 #pragma once
 
@@ -24,7 +24,7 @@ inline Cause swapped(const Comparison& d) {
 }
 
 /// An index map that is easily confused with the identity. A has the value of N at source(element),
-/// or 0 if there is none. `how` continues "dx is written".
+/// or 0 if source returns nothing. `how` completes the sentence "dx is written …".
 struct Confusion {
   std::string name, how, hint;
   std::function<std::optional<std::size_t>(std::size_t element)> source;
@@ -51,7 +51,6 @@ inline Confusions axis_orders(const Dims& shape) {
   return result;
 }
 
-/// Reverses all axes, as for a convolution kernel. (One reversed axis may be chance.)
 inline Confusions reversal(const Dims& shape) {
   const std::size_t count = count_of(shape);
   if (count < 5) return {};
@@ -60,7 +59,6 @@ inline Confusions reversal(const Dims& shape) {
            [count](std::size_t element) { return count - 1 - element; }}};
 }
 
-/// Shifts by one along an axis, either rolled or with zeros at the end.
 inline Confusions shifts(const Dims& shape) {
   Confusions result;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
@@ -80,7 +78,7 @@ inline Confusions shifts(const Dims& shape) {
   return result;
 }
 
-/// Tests these maps on the input's elements and on the outputs.
+/// Tests the maps of candidates(shape) on the input's elements and on the outputs.
 template <Confusions (*candidates)(const Dims& shape)>
 Cause confused(const Comparison& d) {
   for (const bool upstream : {false, true}) {
@@ -100,8 +98,8 @@ Cause confused(const Comparison& d) {
   return {};
 }
 
-/// Tests whether a matrix was used in place of its transpose, which swaps an index of the output
-/// with one of the input.
+/// Tests whether a matrix was used instead of its transpose. This mistake swaps an index of the
+/// output with one of the input.
 inline Cause operand_transposed(const Comparison& d) {
   const Dims &out = d.e.output_shape, &in = d.self.shape;
   for (std::size_t p = 0; p < out.size(); ++p) {
@@ -155,7 +153,7 @@ inline Cause permuted(const Comparison& d) {
   const std::vector<bool> read = d.live_elements();
   if (elements && std::find(read.begin(), read.end(), false) != read.end())
     return {"WRONG CHOICE", d.dx + " goes to other elements than those that the output selected",
-            "does backward use the choice of forward (an index, the position of a maximum)?"};
+            "use forward's choice in backward (an index, the position of a maximum)"};
   return {"PERMUTED",
           elements ? d.dx + " has the right values in the wrong positions"
                    : d.dx + " uses each dy in the position of another",

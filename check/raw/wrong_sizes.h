@@ -14,7 +14,7 @@ inline Cause upstream_only(const Comparison& d) {
           d.dx + " = dy · f'(" + d.self.name + ")"};
 }
 
-/// Describes c in terms of an axis length or a scalar input; "" if c matches none.
+/// Describes c in terms of an axis length or a scalar input. Returns "" if c matches none.
 inline std::string name_of(const Comparison& d, double c) {
   struct Known {
     double value;
@@ -34,7 +34,7 @@ inline std::string name_of(const Comparison& d, double c) {
     if (v == 0 || v == 1) continue;
     const std::pair<double, std::string> forms[] = {{v, text},
                                                     {1 / v, "1/" + text},
-                                                    {std::sqrt(v), "√" + text},  // NaN equals no c
+                                                    {std::sqrt(v), "√" + text},  // not equal if NaN
                                                     {1 / std::sqrt(v), "1/√" + text},
                                                     {v / (v - 1), text + "/(" + text + " - 1)"},
                                                     {(v - 1) / v, "(" + text + " - 1)/" + text}};
@@ -92,7 +92,7 @@ inline bool is_term(const Comparison& d, const Groups& groups, const Values& v) 
   return agreeing >= 4;
 }
 
-/// Tests for a missing term that is proportional, along an axis, to 1, the output, the input …
+/// Tests for a missing term that is proportional along an axis to 1, to the output, or to an input.
 inline Cause missing_term(const Comparison& d) {
   const std::string& x = d.self.name;
   const bool same_shape = d.e.output_shape == d.self.shape;
@@ -132,7 +132,8 @@ inline Cause missing_term(const Comparison& d) {
   return {};
 }
 
-/// Returns r with A = r·N per element (or output), NaN where N is 0; empty if there is none.
+/// Returns r with A = r·N per element (or output), with NaN where N is 0. Returns nothing if no
+/// such r exists.
 inline Values ratios(const Comparison& d, bool by_output) {
   Values an(by_output ? d.a.rows : d.a.columns, 0.0), nn = an;
   for (std::size_t i = 0; i < d.a.rows; ++i) {
@@ -228,9 +229,8 @@ inline Cause local_derivative(const Comparison& d) {
           "each " + d.dx +
               "[i] depends only on dy[i], as it should, but the "
               "factor of dy[i] is wrong",
-          "derive f'(" + d.self.name + ") again: at " + d.self.name + " = " +
-              number(d.self.values[0], 5) + " it is " + number(d.n(0, 0), 7) + ", not " +
-              number(d.a(0, 0), 7)};
+          "check f'(" + d.self.name + "): at " + d.self.name + " = " + number(d.self.values[0], 5) +
+              " it is " + number(d.n(0, 0), 7) + ", not " + number(d.a(0, 0), 7)};
 }
 
 }  // namespace gradus::check

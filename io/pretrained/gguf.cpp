@@ -1,4 +1,3 @@
-// Compares every length with the number of bytes that remain in the file.
 #include "gradus/io/pretrained/gguf.h"
 
 #include <algorithm>
@@ -19,7 +18,6 @@ const std::map<std::uint32_t, Stored> kTypes = {
 
 enum FactType : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, flag, text, list, u64, i64, f64 };
 
-/// Reads values sequentially.
 class Reader {
  public:
   explicit Reader(Input& input) : input_(input) {}
@@ -43,7 +41,6 @@ class Reader {
     return bytes;
   }
 
-  /// Reads an integer or flag of type `type`.
   std::int64_t whole(std::uint32_t type) {
     constexpr int kBits[] = {8, 8, 16, 16, 32, 32, 0, 8, 0, 0, 64, 64};
     require<FileError>(type < std::size(kBits) && kBits[type] > 0, input_.name(), ": the type ",
@@ -100,7 +97,7 @@ TensorEntry read_entry(Reader& reader, const std::string& file) {
   const auto type = reader.number<std::uint32_t>();
   const auto found = kTypes.find(type);
   require<FileError>(found != kTypes.end(), where, "type ", type,
-                     " is not supported; use one of F32 F16 BF16 F64 I32 I64 Q8_0 Q4_0 Q4_1");
+                     " is not supported. Supported types: F32 F16 BF16 F64 I32 I64 Q8_0 Q4_0 Q4_1");
   entry.stored = found->second;
   entry.dtype = name_of(entry.stored);
   const auto block = static_cast<std::uint64_t>(block_of(entry.stored));

@@ -17,7 +17,7 @@
 
 namespace gradus::io {
 
-/// A metadata value. All numbers are widened to 64 bits.
+/// A metadata value. All integers and floats have 64 bits.
 using Fact = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>,
                           std::vector<double>, std::vector<std::string>>;
 
@@ -32,7 +32,7 @@ const T& fact(const std::map<std::string, Fact>& facts, const std::string& key,
   return *value;
 }
 
-/// Everything in a GGUF file that precedes the tensors' values.
+/// A GGUF file without the values of its tensors.
 struct GgufHeader {
   std::map<std::string, Fact> facts;  // "llama.block_count": 30
   std::vector<TensorEntry> entries;   // in file order
@@ -42,8 +42,8 @@ struct GgufHeader {
 /// True if the input begins with "GGUF".
 bool begins_as_gguf(Input& input);
 
-/// Throws FileError if `input` is not GGUF version 3, has unsupported types, repeated names, or
-/// lengths or offsets that exceed the file.
+/// Reads a header. Throws FileError if `input` is not GGUF version 3, has unsupported types or
+/// repeated names, or has lengths or offsets that exceed the file.
 GgufHeader read_gguf_header(Input& input);
 
 }  // namespace gradus::io

@@ -22,7 +22,7 @@ class Facts {
   double number(const char* key, const double* otherwise = nullptr) {
     return get(architecture + "." + key, otherwise);
   }
-  /// Throws FileError naming the architecture's facts that were not read.
+  /// Throws FileError, naming them, if some facts of the architecture were not read.
   void finish() const {
     std::string left;
     for (const auto& [key, value] : facts_)
@@ -78,7 +78,7 @@ nn::GPTOptions gguf_options(const std::map<std::string, Fact>& given, const std:
   for (const char* key : {"attention.value_length", "rope.dimension_count"})
     require<FileError>(facts.as_int(key, &D) == D, name, ": ", type, ".", key, " is ",
                        facts.as_int(key, &D), ", but must equal the head width, ", D);
-  facts.as_int("vocab_size", &o.vocab);  // the embedding has it too
+  facts.as_int("vocab_size", &o.vocab);  // optional, because the embedding has the same size
   if (type == "qwen3") head.qk_norm = o.block.norm_eps;
   facts.finish();
   return o;

@@ -42,7 +42,6 @@ json pre_tokenizer_of(const Known& known) {
   return {{"type", "Sequence"}, {"pretokenizers", steps}};
 }
 
-/// Returns a post-processor that prepends the token `id`.
 json template_of(std::int64_t id, const std::vector<std::string>& tokens, const std::string& name) {
   require<FileError>(0 <= id && id < std::ssize(tokens), name,
                      ": tokenizer.ggml.bos_token_id must be between 0 and ", std::ssize(tokens) - 1,

@@ -85,7 +85,7 @@ class Asked {
   std::string refused_;
 };
 
-/// Names of activations. The first name of each activation is the one that is written.
+/// Names of activations. config_of() writes the first name of each activation.
 constexpr std::pair<const char*, nn::Activation> kActivations[] = {
     {"gelu", nn::Activation::gelu},           {"gelu_new", nn::Activation::gelu_tanh},
     {"gelu_fast", nn::Activation::gelu_tanh}, {"gelu_pytorch_tanh", nn::Activation::gelu_tanh},
@@ -104,10 +104,9 @@ const char* name_of(nn::Activation activation) {
   for (const auto& [name, known] : kActivations)
     if (activation == known) return name;
   fail<ValueError>("config_of: cannot write swiglu without rotary positions and RMS norms. ",
-                   "No other family has it.");
+                   "Use all three, or another activation.");
 }
 
-/// Llama and related families, with their class names.
 const std::map<std::string, const char*> kLlamas = {{"llama", "LlamaForCausalLM"},
                                                     {"mistral", "MistralForCausalLM"},
                                                     {"qwen2", "Qwen2ForCausalLM"},
@@ -115,7 +114,6 @@ const std::map<std::string, const char*> kLlamas = {{"llama", "LlamaForCausalLM"
 
 constexpr std::int64_t kOpenLayersOfQwen = 28;  // default of max_window_layers
 
-/// Returns the base of the rotary angles. Rejects scaling.
 double rotary_base(Asked& config) {
   double base = config.number("rope_theta", 10000);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
@@ -144,8 +142,8 @@ nn::GPTOptions gpt2_options(Asked& config) {
   return o;
 }
 
-/// Returns the window of all layers, or 0 if they have none. Rejects mixtures. In Qwen's models the
-/// first max_window_layers layers have no window, unless layer_types is given.
+/// Returns the window of all layers, or 0 if they have none. Rejects mixtures. In Qwen models, the
+/// first max_window_layers layers have no window unless layer_types is given.
 std::int64_t window_of(Asked& config, const std::string& type, std::int64_t layers) {
   const bool used = config.as_bool("use_sliding_window", type == "mistral");
   const std::int64_t window = used ? config.as_int("sliding_window", 0) : 0;
@@ -190,7 +188,6 @@ nn::GPTOptions llama_options(Asked& config, const std::string& type) {
   return o;
 }
 
-/// Returns the options of a block of BERT, ALBERT or ViT.
 nn::BlockOptions encoder_block(Asked& config) {
   return {.width = config.as_int("hidden_size"),
           .heads = config.as_int("num_attention_heads"),
@@ -201,7 +198,7 @@ nn::BlockOptions encoder_block(Asked& config) {
 
 using Written = nlohmann::ordered_json;
 
-/// True for attention heads of the usual number and width, with biases and layer norms.
+/// True for query and key heads of equal number, with the default width, biases and layer norms.
 bool is_plain(const nn::BlockOptions& o) {
   return o.norm_kind == nn::NormKind::layer && o.kv_heads.value_or(o.heads) == o.heads && o.bias &&
          o.head.position == nn::HeadPosition::none && !o.head.width && !o.head.qk_norm &&
@@ -229,7 +226,6 @@ Written gpt2_config(const nn::GPTOptions& o) {
           {"tie_word_embeddings", o.tied}};
 }
 
-/// Returns the family that supports these options.
 std::string llama_type(const nn::GPTOptions& o) {
   const bool bias = o.block.bias;
   const nn::HeadOptions& head = o.block.head;
@@ -272,12 +268,11 @@ Written llama_config(const nn::GPTOptions& o) {
   if (o.window > 0) config["sliding_window"] = o.window;
   if (type != "llama" && type != "mistral") {
     config["use_sliding_window"] = o.window > 0;
-    config["max_window_layers"] = o.window > 0 ? 0 : o.layers;  // earlier layers see all
+    config["max_window_layers"] = o.window > 0 ? 0 : o.layers;  // earlier layers have no window
   }
   return config;
 }
 
-/// Returns class names, from which `transformers` infers the number of classes.
 Written labels(std::int64_t classes) {
   Written names = Written::object();
   for (std::int64_t i = 0; i < classes; ++i) names[std::to_string(i)] = str_cat("LABEL_", i);
@@ -351,8 +346,8 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
   require(is_plain(block), "config_of: BERT requires layer norms, biases, and as many key heads ",
           "as query heads");
   require(o.shared == o.embedding_width.has_value(),
-          "config_of: albert shares one block and projects its embeddings, bert does neither, ",
-          "but this model does only one of the two");
+          "config_of: albert shares one block and projects its embeddings, and bert does neither, ",
+          "but this model does only one. Set both options, or neither.");
   Written config = {{"model_type", o.shared ? "albert" : "bert"},
                     {"architectures", {architecture}},
                     {"vocab_size", o.vocab},

@@ -23,8 +23,8 @@ nn::VisionTransformerOptions vision_transformer_options(const Json& config, std:
 /// from the tensors.
 nn::GPTOptions gguf_options(const std::map<std::string, Fact>& facts, const std::string& name);
 
-/// Returns config.json for the first family that supports these options. Throws ValueError if none
-/// does.
+/// Returns config.json for the first family that supports these options. Throws ValueError if no
+/// family does.
 std::string config_of(const nn::GPTOptions& options);
 std::string config_of(const nn::BERTOptions& options, const std::string& architecture,
                       std::int64_t classes = 0);

@@ -24,7 +24,6 @@ nn::TensorReader reader_of(const std::shared_ptr<TensorSource>& source) {
   return reader;
 }
 
-/// An opened model: configuration and tensors.
 struct Opened {
   explicit Opened(const std::string& path)
       : source(std::make_shared<TensorSource>(TensorSource::open(path))),
@@ -42,7 +41,7 @@ struct Opened {
 
   std::shared_ptr<TensorSource> source;
   nn::TensorReader tensors;
-  nn::init::Skip skip;  // initialization is skipped, as every parameter is loaded
+  nn::init::Skip skip;  // every parameter is loaded, so initialization is skipped
 };
 
 template <class Model>
@@ -80,7 +79,7 @@ nn::WeightMap names_of(const nn::GPTOptions& options) {
   return options.learns_positions() ? nn::gpt2_names() : nn::llama_names(options);
 }
 
-/// Returns BERT options; `pooler` is set if the file contains one.
+/// Returns BERT options. Sets `pooler` if the file contains a pooler.
 nn::BERTOptions options_of(const Opened& from) {
   nn::BERTOptions options = bert_options(from.config());
   const std::string pooler = options.shared ? "pooler.weight" : "pooler.dense.weight";

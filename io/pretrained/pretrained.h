@@ -2,7 +2,7 @@
 // its shards), or GGUF files.
 //
 // Loading is strict: every tensor is used, every parameter is filled, and unsupported settings are
-// errors. Throws FileError for missing, broken or unsuitable files, and ShapeError listing tensors
+// errors. Throws FileError for missing, broken or unsupported files, and ShapeError listing tensors
 // that do not match. Models have the default dtype and are in evaluation mode.
 #pragma once
 
@@ -20,15 +20,15 @@ namespace gradus::io {
 /// `change` may set options that do not affect tensors: dropout, gradient checkpointing, and the
 /// context of rotary positions.
 nn::GPT load_gpt(const std::string& path, const std::function<void(nn::GPTOptions&)>& change = {});
-/// Returns only the options, from the configuration and the headers.
+/// Returns the options, without reading the tensors.
 nn::GPTOptions read_gpt_options(const std::string& path);
-/// Load BERT and ALBERT: encoder, masked language model, text classifier.
+/// Load BERT or ALBERT: encoder, masked language model, text classifier.
 nn::BERT load_bert(const std::string& path);
 nn::MaskedLM load_masked_lm(const std::string& path);
 nn::TextClassifier load_text_classifier(const std::string& path);
 nn::VisionTransformer load_vision_transformer(const std::string& path);
 
-/// Loads any module, with a map of names, from safetensors, shards or GGUF:
+/// Loads any module from safetensors, shards or GGUF, with a map of names:
 /// load_mapped("encoder.safetensors", nn::torch_encoder_names(), encoder).
 void load_mapped(const std::string& path, const nn::WeightMap& names, nn::Module& module);
 

@@ -1,4 +1,4 @@
-// Every part of tokenizer.json is either supported, or rejected with its path.
+// Each part of tokenizer.json is either supported, or rejected with its path.
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 
 #include <algorithm>
@@ -155,7 +155,7 @@ void PretrainedTokenizer::read_model(const Json& model, const std::string& name,
   }
   bpe_ = bpe_of_visible(tokens, merges, name, literal);
   bpe_->set_whole_first(model.as_bool("ignore_merges", false));
-  if (model.has("unk_token")) bpe_->require_all_bytes(name);  // so that no byte is unknown
+  if (model.has("unk_token")) bpe_->require_all_bytes(name);  // every byte needs a token
 }
 
 void PretrainedTokenizer::read_post_processor(const Json& json) {

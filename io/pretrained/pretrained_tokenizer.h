@@ -12,31 +12,32 @@
 namespace gradus::io {
 
 /// A tokenizer loaded from tokenizer.json or GGUF: byte-level BPE (GPT-2, SmolLM, Qwen2, Llama 3)
-/// or WordPiece (BERT). Returns the same ids as the `tokenizers` package, with two exceptions:
-/// letters and digits added after Unicode 14 are not recognized, and BERT's marks and punctuation
+/// or WordPiece (BERT). Returns the same ids as the `tokenizers` package, with two exceptions.
+/// Letters and digits added after Unicode 14 are not recognized. BERT's marks and punctuation
 /// follow Unicode 14, not 8.
 class PretrainedTokenizer final : public Tokenizer {
  public:
   /// Parses tokenizer.json, ignoring "truncation" and "padding". Throws FileError with the path of
   /// an unsupported part.
   static PretrainedTokenizer parse(std::string_view json, const std::string& name);
-  /// Creates a tokenizer from the facts "tokenizer.ggml.…": model "gpt2" with pre "gpt-2",
-  /// "smollm", "qwen2" or "llama-bpe". Throws FileError for others and for inconsistent lists.
+  /// Creates a tokenizer from the facts "tokenizer.ggml.…". The model must be "gpt2", and pre must
+  /// be "gpt-2", "smollm", "qwen2" or "llama-bpe". Throws FileError for other values and for
+  /// inconsistent lists.
   static PretrainedTokenizer of_gguf(const std::map<std::string, Fact>& facts,
                                      const std::string& name);
 
   std::string name() const override { return "token"; }
   std::int64_t vocab_size() const override { return std::ssize(special_); }
-  /// Added tokens such as <|im_end|> become their ids. Invalid UTF-8 becomes U+FFFD if the
-  /// tokenizer normalizes, and is kept otherwise.
+  /// Encodes text. Added tokens such as <|im_end|> become their ids. Invalid UTF-8 becomes U+FFFD
+  /// if the tokenizer normalizes; otherwise its bytes are kept.
   std::vector<std::int64_t> encode(std::string_view text) const override {
     return encode_literal(text, 0, 0);
   }
-  /// The same as encode, but treats added tokens in bytes [begin, end) as plain text, for user
-  /// input.
+  /// Encodes text like encode(), but treats added tokens in bytes [begin, end), such as user input,
+  /// as plain text.
   std::vector<std::int64_t> encode_literal(std::string_view text, std::size_t begin = 0,
                                            std::size_t end = std::string_view::npos) const;
-  /// The same as encode, with the tokenizer's [CLS] … [SEP] around the ids.
+  /// Encodes text like encode(), with the tokenizer's [CLS] … [SEP] around the ids.
   std::vector<std::int64_t> encode_whole(std::string_view text) const;
   std::string bytes_of(std::int64_t id) const override;
   std::string to_json() const override { return json_; }
@@ -78,12 +79,12 @@ struct ChatMessage {
 
 /// A chat as text, with the byte range [first, second) of each message.
 struct ChatText {
-  std::string text;  // the rendered chat
+  std::string text;
   std::vector<std::pair<std::size_t, std::size_t>> messages;
 };
 
 /// A ChatML template: <|im_start|>role\ncontent<|im_end|>\n per message, after a default system
-/// message if the chat has none. Templates are Jinja programs, which are not run.
+/// message if the chat has none. Gradus recognizes templates but does not run their Jinja code.
 class ChatTemplate {
  public:
   /// Throws FileError, naming `name`, for any other template.

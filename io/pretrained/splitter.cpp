@@ -16,10 +16,9 @@ namespace {
 struct Char {
   char32_t code = 0;
   CharKind kind = CharKind::other;
-  std::size_t at = 0;  // offset of the first byte
+  std::size_t at = 0;
 };
 
-/// Returns the characters of the text, then a sentinel that is not a letter, number or space.
 std::vector<Char> chars_of(std::string_view text) {
   std::vector<Char> out;
   for (std::size_t at = 0; at < text.size();) {
@@ -42,7 +41,6 @@ class Matcher {
         gpt2_(splitter == Splitter::gpt2),
         most_digits_(splitter == Splitter::llama3 ? 3 : 1) {}
 
-  /// Returns the end of the piece that begins at i < n.
   std::size_t end_of_piece(std::size_t i) const {
     if (const std::size_t end = contraction(i)) return end;
     const bool prefix = gpt2_ ? c_[i].code == ' '
@@ -78,13 +76,13 @@ class Matcher {
     return i;
   }
 
-  /// Returns the end of a contraction ('s 't 're 've 'm 'll 'd), or 0. Except in GPT-2, case is
-  /// ignored and ſ counts as an s.
+  /// Returns the end of a contraction ('s 't 're 've 'm 'll 'd), or 0. Except in GPT-2, matching
+  /// ignores case and treats ſ as s.
   std::size_t contraction(std::size_t i) const {
     if (c_[i].code != '\'') return 0;
     const auto letter = [&](std::size_t at) -> char32_t {
       const char32_t code = c_[at].code;
-      if (gpt2_) return code;  // below, only capitals become one of these letters
+      if (gpt2_) return code;  // only capitals become these letters below
       return code <= 'Z' ? code + ('a' - 'A') : code == U'ſ' ? U's' : code;
     };
     const char32_t a = letter(i + 1);
@@ -106,8 +104,8 @@ std::vector<std::string_view> split(std::string_view text, Splitter splitter) {
   const std::size_t n = chars.size() - 1;
   const Matcher matcher(chars, splitter);
   const bool bert = splitter == Splitter::bert;
-  const auto alone = [&](const Char& c) {  // `digits` and `bert` split these off
-    // $ + < = > ^ ` | ~
+  const auto alone = [&](const Char& c) {  // characters that are separate pieces
+    // ASCII symbols: $ + < = > ^ ` | ~
     const bool ascii = c.code < 128 && c.kind == CharKind::other;
     return bert ? c.kind == CharKind::punctuation || ascii : c.kind == CharKind::number;
   };

@@ -1,4 +1,5 @@
-// Splits text as the regular expressions of pretrained tokenizers do. Tokens never cross pieces.
+// Splits text like the regular expressions of pretrained tokenizers. No token crosses a piece
+// boundary.
 #pragma once
 
 #include <string_view>
@@ -16,7 +17,7 @@ enum class Splitter {
   bert     // drops spaces; each punctuation mark is a piece
 };
 
-/// Returns the pieces of `text`, in order. Only `bert` drops characters (spaces). Invalid UTF-8
+/// Returns the pieces of `text` in order. Only `bert` drops characters (spaces). Invalid UTF-8
 /// counts as CharKind::other.
 std::vector<std::string_view> split(std::string_view text, Splitter splitter);
 

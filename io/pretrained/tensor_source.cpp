@@ -16,7 +16,6 @@ namespace fs = std::filesystem;
 constexpr const char* kWhole = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-/// Returns the only model file of a directory.
 std::string file_in(const fs::path& directory) {
   std::vector<std::string> found;
   std::error_code failure;
@@ -105,7 +104,7 @@ void TensorSource::add_shards(const std::string& index) {
 
 Tensor TensorSource::read(const std::string& name, Dtype dtype) {
   const auto found = tensors_.find(name);
-  require<FileError>(found != tensors_.end(), name_, ": has no tensor ", quote(name));
+  require<FileError>(found != tensors_.end(), name_, ": the file has no tensor ", quote(name));
   const StoredTensor& stored = found->second;
   const Dtype loaded = loaded_as(stored.stored);
   require<FileError>(loaded == dtype || (is_float(loaded) && is_float(dtype)),

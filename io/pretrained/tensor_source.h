@@ -14,12 +14,12 @@ struct StoredTensor {
   Stored stored = Stored::f32;
   std::string dtype;  // type in the file: "BF16", "Q4_1"
   Shape shape;
-  std::size_t file = 0;  // index of the file in the source
+  std::size_t file = 0;
   std::uint64_t at = 0;  // offset of the first byte
 };
 
 /// The tensors of safetensors or GGUF files, by name. Opening validates all headers. Values are
-/// read per tensor, so that loading needs no second copy of the model in memory.
+/// read per tensor, which avoids a second copy of the model in memory.
 class TensorSource {
  public:
   /// Opens a safetensors or GGUF file (recognized by its first bytes), an index of shards
@@ -50,12 +50,11 @@ class TensorSource {
   std::map<std::string, Fact> facts_;
 };
 
-/// Reorders the rows of q or k, x [heads · d, …], from rotary pairs to halves. Most models rotate
-/// values i and i + d/2 of a head as a pair. llama.cpp rotates 2i and 2i + 1, and in GGUF files of
-/// architecture "llama" row 2i + j of a head is the original's row j·d/2 + i. Throws ShapeError if
-/// d is odd or not an integer.
+/// Reorders the rows of q or k, x of shape [heads · d, …], from rotary pairs to halves. Most models
+/// rotate values i and i + d/2 of a head as a pair. llama.cpp rotates values 2i and 2i + 1, so row
+/// 2i + j in GGUF is the original row j·d/2 + i. Throws ShapeError if d is odd or not an integer.
 Tensor rows_by_halves(const Tensor& x, std::int64_t heads);
-/// The inverse: reorders rows from halves to pairs, as in GGUF.
+/// Reorders rows from halves to pairs, as in GGUF. Inverse of rows_by_halves().
 Tensor rows_by_pairs(const Tensor& x, std::int64_t heads);
 
 }  // namespace gradus::io

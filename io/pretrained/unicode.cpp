@@ -1,4 +1,3 @@
-// Table lookups, and the normal forms of Unicode Standard Annex 15.
 #include "gradus/io/pretrained/unicode.h"
 
 #include <algorithm>
@@ -21,16 +20,15 @@ struct Range {
 };
 struct Decomposition {
   char32_t first, a, b = 0;
-  bool composes = true;  // a and b compose to this character again
+  bool composes = true;  // false: a and b do not compose to this character
 };
 struct Lowered {
-  char32_t first, lower;            // lower: lower case of first; the others have the same distance
+  char32_t first, lower;            // lower: lower case of first
   char32_t last = first, step = 1;  // every step-th character
 };
 
 #include "gradus/io/pretrained/unicode_tables.inc"
 
-/// Returns the last row that begins at or before c, or nullptr.
 template <class Row, std::size_t n>
 const Row* row_of(const Row (&table)[n], char32_t c) {
   const auto* after = std::upper_bound(std::begin(table), std::end(table), c,
@@ -45,10 +43,9 @@ T value_of(const Range<T> (&table)[n], char32_t c) {
   return row && c <= row->last ? row->value : T{};
 }
 
-/// Returns the class by which marks are sorted.
 int combining_class(char32_t c) { return value_of(kCombining, c); }
 
-// A Hangul syllable is 0xAC00 + (lead · 21 + vowel) · 28 + tail; tail 0 means that it has none.
+// A Hangul syllable is 0xAC00 + (lead · 21 + vowel) · 28 + tail. It has no tail if tail is 0.
 constexpr char32_t kSyllable = 0xAC00, kLead = 0x1100, kVowel = 0x1161, kTail = 0x11A7;
 constexpr char32_t kLeads = 19, kVowels = 21, kTails = 28;
 
@@ -77,7 +74,6 @@ void decompose(char32_t c, Characters& out) {
   if (row->b) decompose(row->b, out);
 }
 
-/// Returns the composition of a and b, or 0.
 char32_t together(char32_t a, char32_t b) {
   if (a - kLead < kLeads && b - kVowel < kVowels)
     return kSyllable + ((a - kLead) * kVowels + b - kVowel) * kTails;
@@ -114,7 +110,7 @@ Characters lower_case(const Characters& text) {
     const Lowered* row = row_of(kLowered, c);
     const bool changes = row && c <= row->last && (c - row->first) % row->step == 0;
     out.push_back(changes ? c - row->first + row->lower : c);
-    if (c == U'İ') out.push_back(0x307);  // keeps the dot; all others become one character
+    if (c == U'İ') out.push_back(0x307);  // keeps the dot; other characters map to one
   }
   return out;
 }
@@ -133,12 +129,12 @@ Characters decomposed(const Characters& text) {
 }
 
 Characters composed(const Characters& text) {
-  constexpr char32_t kPlain = 0x300;  // below this, nothing composes with a neighbor
-  // Fast path with the same result as below.
+  constexpr char32_t kPlain = 0x300;  // nothing below it composes with a neighbor
+  // Fast path with the same result.
   if (std::all_of(text.begin(), text.end(), [](char32_t c) { return c < kPlain; })) return text;
   Characters out;
   std::size_t starter = 0;  // index of the last character of class 0
-  int before = -1;          // class of the last character kept after it; −1: none
+  int before = -1;          // class of the last character kept after the starter; −1: none
   for (const char32_t c : decomposed(text)) {
     const int own = combining_class(c);
     const char32_t both = out.empty() || before >= own ? 0 : together(out[starter], c);

@@ -7,8 +7,8 @@
 
 namespace gradus::io {
 
-/// space: the 25 characters of White_Space. mark: a mark without width (Mn). control: Cc, Cf and Co
-/// except spaces. other: symbols, marks with a width, unassigned characters.
+/// Character types. space: the 25 characters of White_Space. mark: a mark without width (Mn).
+/// control: Cc, Cf and Co except spaces. other: symbols, marks with a width, unassigned characters.
 enum class CharKind : unsigned char { other, letter, number, space, mark, punctuation, control };
 CharKind kind_of(char32_t c);
 

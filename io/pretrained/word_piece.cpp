@@ -8,7 +8,7 @@
 namespace gradus::io {
 namespace {
 
-bool is_control(char32_t c) {  // some are spaces elsewhere, such as U+0085
+bool is_control(char32_t c) {  // some of these are spaces elsewhere, such as U+0085
   if (c == '\t' || c == '\n' || c == '\r') return false;
   return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0xFFFD || kind_of(c) == CharKind::control;
 }

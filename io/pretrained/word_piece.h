@@ -17,8 +17,8 @@ struct BertNormalizer {
 };
 
 /// Splits a word into the longest tokens, greedily from the left; all tokens but the first have the
-/// prefix "##". A word that cannot be split, or has more than `longest` characters, becomes the
-/// unknown token. Wu et al. 2016.
+/// prefix "##". A word that cannot be split, or is longer than `longest`, becomes the unknown
+/// token. Wu et al. 2016.
 class WordPiece {
  public:
   /// Token i is tokens[i]. `unknown` is the id of the unknown token.

@@ -1,4 +1,4 @@
-// BERT: an encoder that predicts masked tokens, and a text classifier based on it.
+// BERT: an encoder that predicts masked tokens, and a text classifier based on BERT.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace gradus::nn {
 /// Options of BERT.
 struct BERTOptions {
   std::int64_t vocab = 0, context = 0;               // V, vocabulary size; maximum T
-  std::int64_t layers = 1;                           // number of blocks
+  std::int64_t layers = 1;
   BlockOptions block = {};                           // default: gelu, post norm
   std::int64_t segments = 2;                         // number of different segment ids
   std::optional<std::int64_t> embedding_width = {};  // E, projected to C (Lan et al. 2020)
@@ -22,9 +22,8 @@ struct BERTOptions {
   std::optional<std::int64_t> padding_idx = {};      // token whose row receives no gradient
 };
 
-/// Normalized sum of token, position and segment embeddings, followed by a bidirectional encoder.
-/// Ids i64 [B, T] → [B, T, C]. In example b, padding starts at position lengths[b]. Devlin et al.
-/// 2019.
+/// Normalized sum of token, position and segment embeddings, then a bidirectional encoder. Ids i64
+/// [B, T] → [B, T, C]. In example b, padding starts at position lengths[b]. Devlin et al. 2019.
 class BERT : public Layer<BERT> {
  public:
   explicit BERT(const BERTOptions& options);
@@ -50,8 +49,8 @@ class MaskedLM : public Layer<MaskedLM> {
  public:
   explicit MaskedLM(const BERTOptions& options);
   Tensor forward(const Tensor& ids, const std::vector<std::int64_t>& lengths = {}) const;
-  /// Returns the mean cross-entropy over the positions whose target is not −100, or 0 if there are
-  /// none. Computes logits only at these positions.
+  /// Returns the mean cross-entropy over the positions whose target is not −100, or 0 if all
+  /// targets are −100. Computes logits only at these positions.
   Tensor loss(const Tensor& ids, const Tensor& targets,
               const std::vector<std::int64_t>& lengths = {}) const;
   Members members() override {
@@ -80,7 +79,7 @@ class TextClassifier : public Layer<TextClassifier> {
   Linear pooler, head;  // [C, C], [classes, C]
 };
 
-/// Options of mask_tokens(). The rate defaults to that of Devlin et al. 2019.
+/// Options of mask_tokens(). The default rate is that of Devlin et al. 2019.
 struct MaskTokensOptions {
   std::int64_t vocab = 0, mask_id = 0;  // V; id of the mask token
   std::int64_t first_id = 0;            // lower ids (padding, start, …) are never masked or drawn

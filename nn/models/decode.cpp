@@ -43,8 +43,8 @@ Tensor GPTDecoderState::next(const std::vector<Tokens>& tokens) {
   const CacheOptions of = cache_.options();
   const bool fits = of.sliding || cache_.size() + step.ids.size(1) <= of.capacity;
   if (!fits || needs_refill_) {
-    // Learned positions are exhausted or an earlier call failed. Recompute from all tokens, or from
-    // the last `context` tokens.
+    // Learned positions are exhausted, or an earlier call failed. Recomputes all tokens, or the
+    // last `context` tokens.
     cache_ = KVCache(of);
     for (Tokens& each : all)
       if (!of.sliding)
@@ -102,7 +102,6 @@ struct Candidate {
   std::int64_t beam, token;
 };
 
-/// Returns the `count` best continuations by sum of log-probabilities, best first.
 std::vector<Candidate> best_steps(const Tensor& logits, const std::vector<Beam>& open,
                                   std::int64_t count) {
   std::vector<double> sums;
@@ -136,12 +135,12 @@ std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
   const auto score = [&](double log_p, std::size_t length) {
     return log_p / std::pow((5 + static_cast<double>(length)) / 6, options.length_penalty);
   };
-  std::vector<Beam> finished, open = {{{}, 0}};  // the score of an open beam is its log-probability
+  std::vector<Beam> finished, open = {{{}, 0}};  // score of an open beam: log-probability
   std::vector<Tokens> latest = {prompt};
   for (std::int64_t n = 0; n < options.tokens && !open.empty(); ++n) {
     std::vector<Beam> longer;
     std::vector<std::int64_t> parents;
-    // With twice as many candidates as beams, enough remain even if half of them end.
+    // With 2 · beams candidates, enough remain even if half of them end.
     for (const Candidate& way : best_steps(model.next(latest), open, 2 * options.beams)) {
       if (std::ssize(longer) == options.beams) break;
       Tokens text = open[static_cast<std::size_t>(way.beam)].tokens;
@@ -157,8 +156,8 @@ std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
     latest.clear();
     for (const Beam& each : open) latest.push_back({each.tokens.back()});
     sort_and_cut(finished, options.beams);
-    // Log-probabilities only decrease, so no open beam can overtake finished ones that are
-    // all better.
+    // Log-probabilities only decrease, so no open beam can overtake finished beams that are all
+    // better.
     const bool done =
         std::ssize(finished) == options.beams && !open.empty() &&
         finished.back().score >= score(open[0].score, static_cast<std::size_t>(options.tokens));

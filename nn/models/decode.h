@@ -13,7 +13,7 @@ namespace gradus::nn {
 /// Token ids of one sequence.
 using Tokens = std::vector<std::int64_t>;
 
-/// Options of sample_token(). Each limit applies to the candidates that the limits above it leave.
+/// Options of sample_token(). Each limit applies to the candidates that pass the limits above it.
 /// At least one candidate remains.
 struct SamplingOptions {
   double temperature = 0.8;       // divides the logits; 0: greedy
@@ -23,9 +23,9 @@ struct SamplingOptions {
   double repetition_penalty = 1;  // > 1 makes tokens in `seen` less likely
 };
 
-/// Samples a token id from logits [V], given `uniform` in [0, 1). For tokens in `seen`, the penalty
-/// divides positive logits and multiplies negative ones (Keskar et al. 2019). top_p: Holtzman et
-/// al. 2020. min_p: Nguyen et al. 2024.
+/// Samples a token id from logits of shape [V], given `uniform` in [0, 1). For tokens in `seen`,
+/// the penalty divides positive logits and multiplies negative ones (Keskar et al. 2019). top_p:
+/// Holtzman et al. 2020. min_p: Nguyen et al. 2024.
 std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, double uniform,
                           const Tokens& seen = {});
 
@@ -34,15 +34,14 @@ class DecoderState {
  public:
   virtual ~DecoderState() = default;
   /// Appends tokens to each sequence and returns the next logits [B, V]. The first call passes the
-  /// prompts, which may have any lengths ≥ 1.
+  /// prompts, which may have different lengths ≥ 1.
   virtual Tensor next(const std::vector<Tokens>& tokens) = 0;
-  /// Reorders the sequences: sequence i becomes the previous sequence sequences[i] (for beam
-  /// search).
+  /// Reorders the sequences for beam search: sequence i becomes the previous sequence sequences[i].
   virtual void select(const std::vector<std::int64_t>& sequences) = 0;
 };
 
-/// State of a GPT with a cache. Beyond the context of learned positions, recomputes the last
-/// `context` tokens in each step. If next() throws, the state is unchanged.
+/// State of a GPT with a cache. Beyond the context of learned positions, each step recomputes the
+/// last `context` tokens. If next() throws, the state is unchanged.
 class GPTDecoderState final : public DecoderState {
  public:
   explicit GPTDecoderState(const GPT& model, Precision cache = Precision::f32);
@@ -83,8 +82,7 @@ struct Beam {
   double score;   // higher is better
 };
 
-/// Returns the best continuations found, best first, at most `beams`. With 1 beam, this is greedy
-/// decoding.
+/// Returns up to `beams` continuations, best first. With 1 beam, this is greedy decoding.
 std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
                               const BeamOptions& options);
 

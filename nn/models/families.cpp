@@ -84,7 +84,7 @@ WeightMap gguf_names(const GPTOptions& o, bool pairs) {
 
 namespace {
 
-/// Returns the map of a BERT below `ours`, with ALBERT's names if blocks are shared.
+/// Returns the map for a BERT at prefix `ours`, with ALBERT's names if blocks are shared.
 WeightMap encoder_names(const BERTOptions& o, const std::string& ours) {
   const std::string theirs = o.shared ? "albert." : "bert.";
   WeightMap map{
@@ -210,7 +210,7 @@ WeightMap torch_cross_attention_names(const CrossAttentionOptions& o) {
   WeightMap map{.rules = {{"(q|k|v)_proj.bias", "in_proj_bias"}, {"out_proj.*", "out_proj.*"}}};
   if (keys == o.width && values == o.width)
     append(map.rules, {{"(q|k|v)_proj.weight", "in_proj_weight"}});
-  else  // in this case, PyTorch stores three weights
+  else  // PyTorch stores three weights
     append(map.rules, {{"q_proj.weight", "q_proj_weight"},
                        {"k_proj.weight", "k_proj_weight"},
                        {"v_proj.weight", "v_proj_weight"}});

@@ -12,8 +12,8 @@ namespace gradus::nn {
 WeightMap gpt2_names();
 /// Map for Llama, Mistral, Qwen2 and Qwen3. Touvron et al. 2023.
 WeightMap llama_names(const GPTOptions& options);
-/// Like llama_names, but for GGUF files. If `pairs`, the rows of q and k are in rotary pairs
-/// (architecture "llama").
+/// Map for GGUF files of the families of llama_names(). If `pairs`, the rows of q and k are in
+/// rotary pairs (architecture "llama").
 WeightMap gguf_names(const GPTOptions& options, bool pairs);
 
 /// Maps for BERT, MaskedLM and TextClassifier; with `shared`, for ALBERT. Devlin et al. 2019, Lan
@@ -25,7 +25,7 @@ WeightMap text_classifier_names(const BERTOptions& options);
 /// Map for VisionTransformer. Dosovitskiy et al. 2021.
 WeightMap vision_transformer_names(const VisionTransformerOptions& options);
 
-/// Maps for PyTorch's nn.TransformerEncoder, nn.Transformer, and nn.MultiheadAttention, which
+/// Maps for PyTorch's nn.TransformerEncoder, nn.Transformer, and nn.MultiheadAttention. The latter
 /// becomes MultiHeadAttention or CrossAttention (also with kdim, vdim).
 WeightMap torch_encoder_names();
 WeightMap torch_transformer_names();

@@ -62,8 +62,8 @@ Mask GPT::mask() const {
   return options.window > 0 ? causal_mask() & window_mask(options.window - 1) : causal_mask();
 }
 
-/// Returns token embeddings plus learned positions, if the model has any: [B, T] → [B, T, C].
-/// Advances the cache after all checks, so that an error leaves it unchanged.
+/// Returns token embeddings plus learned positions, if the model has them: [B, T] → [B, T, C].
+/// Advances the cache after all checks, so an error leaves the cache unchanged.
 Tensor GPT::embed(const Tensor& ids, KVCache* cache,
                   const std::vector<std::int64_t>& lengths) const {
   const std::int64_t T = ids.size(1);
@@ -126,7 +126,7 @@ const GPTPreset& gpt_preset(const std::string& name) {
     if (preset.name == name) return preset;
     known += (known.empty() ? "" : ", ") + preset.name;
   }
-  fail<ValueError>("no preset is called \"", name, "\". Presets: ", known);
+  fail<ValueError>("gpt_preset: unknown preset \"", name, "\". Use one of these: ", known);
 }
 
 }  // namespace gradus::nn

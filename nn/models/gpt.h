@@ -12,9 +12,9 @@ namespace gradus::nn {
 
 /// Options of GPT.
 struct GPTOptions {
-  std::int64_t vocab = 0;       // V, vocabulary size
-  std::int64_t context = 0;     // maximum T
-  std::int64_t layers = 1;      // number of blocks
+  std::int64_t vocab = 0;    // V, vocabulary size
+  std::int64_t context = 0;  // maximum T
+  std::int64_t layers = 1;
   BlockOptions block = {};      // with head.position none, GPT learns position embeddings
   std::int64_t window = 0;      // a token attends to itself and window − 1 earlier ones; 0: all
   bool checkpoint = false;      // in training, stores one block at a time, for 1/3 more arithmetic
@@ -26,8 +26,8 @@ struct GPTOptions {
 };
 
 /// Token and position embeddings, causal blocks, a norm and an output projection. Weights are
-/// initialized from normal(0, 0.02), biases with 0. Projections onto the residual stream are
-/// divided by √(2 · layers), or are 0 with `zero_init`. Radford et al. 2019.
+/// initialized from normal(0, 0.02), biases with 0. Initial projections onto the residual stream
+/// are divided by √(2 · layers), or are 0 with `zero_init`. Radford et al. 2019.
 class GPT : public Layer<GPT> {
  public:
   explicit GPT(const GPTOptions& options);
@@ -36,8 +36,8 @@ class GPT : public Layer<GPT> {
   using Module::parameter_count;
 
   /// Token ids i64 [B, T], T ≤ context → logits [B, T, V]. With a cache, the ids continue the
-  /// cached tokens; in example b, all but the last lengths[b] ids are padding (default: no
-  /// padding).
+  /// cached tokens. In example b, only the last lengths[b] ids are tokens (default: all); the
+  /// others are padding.
   Tensor forward(const Tensor& ids, KVCache* cache = nullptr,
                  const std::vector<std::int64_t>& lengths = {}) const;
   /// Returns the mean cross-entropy in nats per token. targets: i64 [B, T].
@@ -66,12 +66,12 @@ class GPT : public Layer<GPT> {
 /// A model of a named size. "baby12" and "baby64" are nanoGPT's character-level settings. Set the
 /// vocabulary size to that of your text (gpt2: 50257).
 struct GPTPreset {
-  std::string name;  // for example "gpt2"
+  std::string name;
   GPTOptions options;
   std::int64_t batch;  // recommended batch size
 };
 const std::vector<GPTPreset>& gpt_presets();
-/// Throws ValueError for an unknown name.
+/// Returns the preset of this name. Throws ValueError for an unknown name.
 const GPTPreset& gpt_preset(const std::string& name);
 
 }  // namespace gradus::nn

@@ -9,11 +9,10 @@ namespace gradus {
 
 PaddedBatch pad_sequences(const std::vector<std::vector<std::int64_t>>& sequences, std::int64_t pad,
                           PaddingSide side) {
-  require(!sequences.empty(), "pad_sequences: no sequences were given");
+  require(!sequences.empty(), "pad_sequences: no sequences were given. Pass at least one.");
   PaddedBatch out{{}, {}, side};
   for (const auto& each : sequences) {
-    require(!each.empty(), "pad_sequences: sequence ", out.lengths.size(),
-            " is empty. Leave it out.");
+    require(!each.empty(), "pad_sequences: sequence ", out.lengths.size(), " is empty. Remove it.");
     out.lengths.push_back(std::ssize(each));
   }
   const std::int64_t longest = *std::max_element(out.lengths.begin(), out.lengths.end());

@@ -8,7 +8,7 @@
 
 namespace gradus {
 
-/// Where padding goes: after a sequence (right) or before it (left).
+/// The position of padding: after a sequence (right) or before it (left).
 enum class PaddingSide { right, left };
 
 /// Sequences of unequal lengths, padded to one tensor.
@@ -19,7 +19,7 @@ struct PaddedBatch {
 };
 
 /// Pads sequences to one length with `pad`: on the right, or on the left for a KVCache. Throws
-/// ValueError if `sequences` or one of them is empty. Corresponds to pad_sequence in PyTorch.
+/// ValueError if `sequences` or an element is empty. Equivalent of PyTorch's pad_sequence.
 PaddedBatch pad_sequences(const std::vector<std::vector<std::int64_t>>& sequences,
                           std::int64_t pad = 0, PaddingSide side = PaddingSide::right);
 

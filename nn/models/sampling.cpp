@@ -26,7 +26,8 @@ std::vector<double> scores_of(const Tensor& logits, const SamplingOptions& optio
                               const Tokens& seen) {
   std::vector<double> scores = logits.to(Dtype::f64).to_vector<double>();
   for (const double score : scores)
-    require(!std::isnan(score), "sample_token: a logit is NaN, so the model has diverged");
+    require(!std::isnan(score),
+            "sample_token: a logit is NaN, so the model has diverged. Use an earlier checkpoint.");
   if (options.repetition_penalty == 1) return scores;
   for (const std::int64_t token : std::set<std::int64_t>(seen.begin(), seen.end())) {
     require<IndexError>(0 <= token && token < std::ssize(scores), "sample_token: the seen token ",

@@ -51,7 +51,7 @@ class Translator : public Layer<Translator> {
   Tensor positions;  // [context, C]
 };
 
-/// Continues the targets for a batch of sources, with a cache. The prompts consist of start tokens.
+/// Continues the targets of a batch of sources, with a cache. The prompts consist of start tokens.
 class TranslatorDecoderState final : public DecoderState {
  public:
   TranslatorDecoderState(const Translator& model, const Tensor& source,

@@ -9,7 +9,7 @@ namespace gradus::nn {
 struct VisionTransformerOptions {
   std::int64_t size = 0, patch = 0;  // in pixels per side; patch divides size
   std::int64_t channels = 1, classes = 0;
-  std::int64_t layers = 1;  // number of blocks
+  std::int64_t layers = 1;
   BlockOptions block = {};
 };
 
@@ -17,9 +17,8 @@ struct VisionTransformerOptions {
 /// [B, (size / patch)², channels · patch²].
 Tensor patchify(const Tensor& images, std::int64_t patch);
 
-/// A class token and projected patches plus learned positions, an encoder, and a head that reads
-/// the class token: images [B, channels, size, size] → logits [B, classes]. Dosovitskiy et al.
-/// 2021.
+/// A class token and projected patches plus learned positions, an encoder, and a head on the class
+/// token. Images [B, channels, size, size] → logits [B, classes]. Dosovitskiy et al. 2021.
 class VisionTransformer : public Layer<VisionTransformer> {
  public:
   explicit VisionTransformer(const VisionTransformerOptions& options);

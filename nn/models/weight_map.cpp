@@ -1,4 +1,3 @@
-// Expands the lines of a map into pairs of tensor names.
 #include "gradus/nn/models/weight_map.h"
 
 #include <set>
@@ -26,7 +25,7 @@ void replace(std::string& text, const std::string& what, const std::string& by) 
     text.replace(at, what.size(), by);
 }
 
-/// Expands a pattern: "a.{}.(q|k).*", 3, ".bias" → a.3.q.bias, a.3.k.bias.
+/// Expands a pattern: ("a.{}.(q|k).*", 3, ".bias") → a.3.q.bias, a.3.k.bias.
 std::vector<std::string> expand(std::string pattern, std::int64_t number, const char* suffix) {
   replace(pattern, "{}", std::to_string(number));
   replace(pattern, ".*", suffix);
@@ -39,7 +38,6 @@ std::vector<std::string> expand(std::string pattern, std::int64_t number, const 
   return names;
 }
 
-/// Expands each line for all indices and suffixes that occur in the module.
 std::vector<Link> links_of(const WeightMap& map, const Own& own) {
   std::vector<Link> links;
   for (const WeightRule& rule : map.rules) {
@@ -65,7 +63,7 @@ Own own_tensors(const Module& module) {
   return own;
 }
 
-/// Returns the number of rows in each of their tensors. The sum is that of ours.
+/// Returns the row counts of the other library's tensors, which add up to those of ours.
 Rows their_rows(const Link& link, const Own& own) {
   if (link.theirs.size() > 1) return link.rule->parts;
   std::int64_t rows = 0;
@@ -73,7 +71,7 @@ Rows their_rows(const Link& link, const Own& own) {
   return {rows};
 }
 
-/// Returns the expected shape of their tensor with this many rows.
+/// Returns the shape of the other library's tensor with this many rows.
 Shape their_shape(const Link& link, const Own& own, std::int64_t rows) {
   Shape shape = own.at(link.ours.front()).shape();
   shape[0] = rows;
@@ -95,7 +93,7 @@ Tensor swap_pairs(const Tensor& x, std::int64_t D, bool to_halves) {
   return reshape(transpose(heads, 1, 2), x.shape());
 }
 
-/// Converts their tensor to our layout. `part` is its index among the tensors of a line.
+/// Converts a tensor of the other library to our layout. `part` is its index within a line.
 Tensor ours_from(const Link& link, const Tensor& x, std::size_t part) {
   const Form form = link.rule->form;
   if (form == Form::transposed && x.rank() == 2) return transpose(x, 0, 1);
@@ -111,14 +109,12 @@ Tensor theirs_from(const Link& link, const Tensor& x, std::size_t part, const Sh
   return reshape(x, shape);
 }
 
-/// Returns the name in `theirs`, with or without the prefix, or "" if absent.
 std::string find(const std::string& name, const WeightMap& map, const TensorReader& theirs) {
   if (theirs.shapes.contains(name)) return name;
   const std::string bare = name.starts_with(map.prefix) ? name.substr(map.prefix.size()) : "";
   return theirs.shapes.contains(bare) ? bare : "";
 }
 
-/// Lists every mismatch, one per line, without reading tensors.
 std::string problems_of(const std::vector<Link>& links, const Own& own, const WeightMap& map,
                         const TensorReader& theirs) {
   std::ostringstream problems;
@@ -140,7 +136,7 @@ std::string problems_of(const std::vector<Link>& links, const Own& own, const We
   for (const auto& [name, tensor] : own)
     if (!filled.contains(name))
       problems << "\n  unnamed     " << name << " " << tensor.shape()
-               << ": the map has no rule for it";
+               << ": the map has no rule for this tensor";
   for (const std::string& pattern : map.ignored)
     for (std::int64_t i = 0;; ++i) {
       const std::string found = find(expand(pattern, i, "").front(), map, theirs);
@@ -197,7 +193,7 @@ void load_mapped(Module& module, const WeightMap& map, const TensorReader& their
   require<ShapeError>(problems.empty(), "the tensors do not fit ", module.type_name(), ":",
                       problems);
   const NoGrad off;
-  for (const bool again : {false, true})  // other names last, to compare them with loaded values
+  for (const bool again : {false, true})  // other names last, to compare with loaded values
     for (const Link& link : links)
       if ((link.rule->form == Form::again) == again) fill(link, own, map, theirs);
 }

@@ -20,23 +20,23 @@ enum class Form {
   again        // another name of a tensor; optional, values must be equal
 };
 
-/// One line of a map. "{}" stands for indices from 0, and a final ".*" for .weight and .bias.
-/// "(q|k|v)" on one side stands for multiple tensors, concatenated by rows. A rule is skipped if
-/// the model lacks `ours`.
+/// One line of a map. "{}" represents indices from 0, and a final ".*" represents .weight and
+/// .bias. "(q|k|v)" on one side represents multiple tensors, concatenated by rows. A rule is
+/// skipped if the model lacks `ours`.
 ///
 ///   {"blocks.{}.attention.qkv_proj.*", "layers.{}.(q|k|v)_proj.*", Form::same, {8, 4, 4}}
 struct WeightRule {
   std::string ours, theirs;  // names in Gradus and in the other library
   Form form = Form::same;
-  std::vector<std::int64_t> parts = {};  // number of rows in each of their tensors, if multiple
+  std::vector<std::int64_t> parts = {};  // row counts of the other library's tensors, if multiple
   Shape tail = {};                       // unrolled: the other axes; pairs: {head width}
 };
 
 /// Maps a model's tensors to those of another library.
 struct WeightMap {
   std::vector<WeightRule> rules;
-  std::string prefix = {};                // prefix of their names, which files may omit
-  std::vector<std::string> ignored = {};  // their masks and counters, which are not loaded
+  std::string prefix = {};                // prefix of `theirs`, which files may omit
+  std::vector<std::string> ignored = {};  // masks and counters of the other library
 };
 
 /// Reads tensors on demand.
@@ -46,9 +46,9 @@ struct TensorReader {
 };
 TensorReader reader_of(StateDict tensors);
 
-/// Loads every parameter and buffer, converted to the module's dtype. Before reading values, throws
-/// a ShapeError that lists missing, mismatched and unexpected tensors. Throws ValueError if another
-/// name of a tensor holds different values.
+/// Loads each parameter and buffer, converted to the module's dtype. Before reading values, throws
+/// a ShapeError that lists missing, mismatched and unexpected tensors. Throws ValueError if two
+/// names of one tensor have different values.
 void load_mapped(Module& module, const WeightMap& map, const TensorReader& theirs);
 
 /// Returns copies of the module's tensors in the other library's names and layouts. Throws

@@ -1,4 +1,3 @@
-// Helpers for tests of the checker's conditions.
 #pragma once
 
 #include <string>
@@ -23,7 +22,7 @@ using testing::values;
 
 inline Tensor square_of(const Tensors& in) { return in[0] * in[0]; }
 
-/// Reads consecutive elements from the offset of x, ignoring its strides.
+/// Reads consecutive elements from the offset of x, ignoring the strides.
 inline Tensor careless(const Tensor& x) {
   const auto count = static_cast<std::int64_t>(x.storage()->bytes() / size_of(x.dtype()));
   if (count < x.offset() + x.numel()) return full(x.shape(), 0.5, x.dtype());

@@ -1,4 +1,3 @@
-// Faults of masks, gathers, permutations and running sums.
 #include <vector>
 
 #include "gradus/tests/check/faulty_ops.h"
@@ -43,8 +42,7 @@ double yes(bool b) { return b ? 1 : 0; }
 
 constexpr Index kPicked[] = {4, 1, 1, 0, 1};
 
-/// Element j of a tensor of shape [2,3,5] after permute(2, 0, 1), and after the inverse
-/// permutation.
+/// Index map of element j of shape [2, 3, 5] after permute(2, 0, 1), and after the inverse.
 Index permuted(Index j) { return j % 5 * 6 + j / 5; }
 Index unpermuted(Index j) { return j % 3 * 10 + j / 3; }
 

@@ -1,4 +1,3 @@
-// Faults of softmax and norms.
 #include <cmath>
 #include <vector>
 
@@ -67,7 +66,7 @@ Case rms_norm_case() {
       [](const Arguments& in, const Values& dy) { return rms_vjp(in, dy, true); }};
 }
 
-/// dx = y (dy - share · Σ y dy). With `sum_goes_on`, the sum is not reset between rows.
+/// dx = y (dy - share · Σ y dy). If `sum_goes_on`, the sum is not reset between rows.
 Spoil softmax_with(double share, bool with_y, bool sum_goes_on) {
   return instead(0, [=](const Arguments& in, const Values& dy) {
     const Values y = softmax_rows(in[0], kWidth);
@@ -139,7 +138,7 @@ std::vector<FaultyOp> faulty_norm() {
        kShape},
       {"softmax, layout", softmax_case(), transposed, "TRANSPOSED", 0, kShape},
       {"softmax, last column", softmax_case(), skip_last_column, "LEFT OUT", 0, kShape},
-      {"log_softmax, dy alone", log_softmax_case(),
+      {"log_softmax, dy only", log_softmax_case(),
        instead(0, [](const Arguments&, const Values& dy) { return dy; }), "UPSTREAM ONLY", 0,
        kShape},
       {"log_softmax, mean", log_softmax_case(),

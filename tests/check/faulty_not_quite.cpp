@@ -1,4 +1,4 @@
-// Faults that a single cause explains except for a few entries.
+// Faults for which a single cause explains all but a few entries.
 #include <set>
 #include <utility>
 
@@ -7,7 +7,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// Returns an output, and an element in the second half of input k, whose derivative is not 0.
+/// Returns an output, and an element in the second half of input k, with a nonzero derivative.
 std::pair<Index, Index> some_entry(const Case& c, Index k) {
   Arguments in;
   for (const Input& input : c.inputs) in.push_back(input.values);

@@ -1,4 +1,4 @@
-// Wrong derivatives of small functions, each with the cause that the report must name.
+// Wrong derivatives of small functions, each with the expected cause.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace gradus::raw_cases {
 
 struct FaultyOp {
   std::string name;
-  Case subject;  // with correct derivatives
+  Case subject;
   Spoil spoil;
-  std::string cause;  // "": the report must not name one
-  Index input = 0;    // input with the wrong derivative
+  std::string cause;  // "": the report must not contain a cause
+  Index input = 0;
   At output_shape = {};
 };
 
@@ -29,7 +29,7 @@ inline std::vector<FaultyOp> all_faulty_ops() {
   return all;
 }
 
-/// The same faults with two more wrong entries, so that no single cause explains all.
+/// The faults with two more wrong entries each. No single cause explains them.
 std::vector<FaultyOp> faulty_not_quite();
 
 /// Returns distinct values of both signs, none near 0 or 1.

@@ -1,4 +1,3 @@
-// Faults of matmuls, broadcasts and quotients.
 #include <cmath>
 #include <vector>
 
@@ -7,7 +6,6 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// The sizes are 2, 3, 5 or 3, 3, 3.
 struct Sides {
   Index m, k, n;
 };

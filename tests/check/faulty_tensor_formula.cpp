@@ -1,4 +1,3 @@
-// Faults that are wrong formulas.
 #include <cmath>
 
 #include "gradus/ops/members.h"
@@ -20,7 +19,7 @@ void add_elementwise(std::vector<FaultyOp>& all) {
   add(all, sq, "no 2", 0, "SCALE", [](T d, X, T) { return d / 2.0; });
   add(all, sq, "sign", 0, "SIGN", [](T d, X, T) { return -d; });
   add(all, sq, "no x", 0, "FACTOR", [](T, X, T dy) { return 2.0 * dy; });
-  add(all, sq, "dy alone", 0, "UPSTREAM ONLY", [](T, X, T dy) { return dy * 1.0; });
+  add(all, sq, "dy only", 0, "UPSTREAM ONLY", [](T, X, T dy) { return dy * 1.0; });
   add(all, sq, "nothing", 0, "NO GRADIENT", [](T d, X, T) { return d * 0.0; });
   add(all, sq, "undefined", 0, "NO GRADIENT", [](T, X, T) { return Tensor(); });
   add(all, sq, "abs x", 0, "SUBSET", [](T, X x, T dy) { return 2.0 * abs(x[0]) * dy; });
@@ -107,7 +106,7 @@ void add_rows(std::vector<FaultyOp>& all) {
   add(all, sm, "only the first row", 0, "LEFT OUT", [](T d, X, T) {
     return cat({slice(d, 0, 0, 1), slice(d, 0, 1, 3) * 0.0}, 0);
   });
-  add(all, lsm, "dy alone", 0, "UPSTREAM ONLY", [](T, X, T dy) { return dy * 1.0; });
+  add(all, lsm, "dy only", 0, "UPSTREAM ONLY", [](T, X, T dy) { return dy * 1.0; });
   add(all, lsm, "y for its exponential", 0, "",
       [](T, X x, T dy) { return dy - log_softmax(x[0]) * sum(dy, {1}, true); });
   add(all, lsm, "mean for sum", 0, "MISSING TERM",

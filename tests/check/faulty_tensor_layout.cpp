@@ -1,4 +1,3 @@
-// Faults that depend on the layout or size of inputs.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -46,7 +45,7 @@ Vjp x_read(const Host& host, std::size_t input, const std::function<Tensor(const
   };
 }
 
-/// Skips the elements that remain after full blocks of `most`.
+/// Skips the elements after the last full block of `most` elements.
 Vjp first_block_only(const Host& host, std::size_t input, std::int64_t most) {
   return changed(host, input, [most](const Tensor& dx, const Tensors&, const Tensor&) {
     std::vector<double> v = dx.to(Dtype::f64).to_vector<double>();
@@ -74,7 +73,7 @@ std::vector<FaultyOp> faulty_layout() {
                    x_read(h, 0, [](const Tensor& x) { return swapped(x) ? x * 1.5 : x; }),
                    "LAYOUT"});
   }
-  for (FaultyOp& b : all)  // their dx does not depend on the first input
+  for (FaultyOp& b : all)  // the dx of these cases does not depend on the first input
     if (b.name == "multiply, x as if row-major" || b.name == "multiply, x transposed" ||
         b.name == "broadcast, x as if row-major" || b.name == "broadcast, x transposed" ||
         b.name == "matmul, x as if row-major" || b.name == "matmul, x transposed" ||

@@ -18,7 +18,7 @@ struct OddLinear final : Op {
   Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const Tensor dx = needs_grad(0) ? matmul(dy, w.value()) : Tensor();
     Tensor dw = matmul(transpose(dy), x.value());
-    if (fault == 2 && !needs_grad(0)) dw = dw * 0.5;  // as if it had a sum in common with dx
+    if (fault == 2 && !needs_grad(0)) dw = dw * 0.5;             // as if dw and dx shared a sum
     if (fault == 3) return {dx, needs_grad(0) ? dw : Tensor()};  // wrong input
     if (fault == 4) return {needs_grad(1) ? dx : Tensor(), dw};
     return {dx, dw};
@@ -57,7 +57,7 @@ struct OddExp final : Op {
     kept = fault == 0 ? x : y;
     if (fault == 1) {
       Tensor same = y.detach();
-      same.fill_(1);  // overwrites the saved tensor
+      same.fill_(1);
       return exp(x.detach());
     }
     return y;

@@ -29,8 +29,8 @@ struct FaultyOp {
   Host host;
   Vjp wrong;  // empty: forward calls a faulty op
   std::string cause;
-  std::size_t input = 0;  // input with the wrong gradient
-  bool second = false;    // only the second derivative is wrong
+  std::size_t input = 0;
+  bool second = false;  // only the second derivative is wrong
 };
 
 Host square_host();
@@ -50,10 +50,10 @@ Host loss_host();           // mean squared error of two tensors [3,4]
 Host cross_entropy_host();  // logits [4,3]
 std::vector<Host> all_hosts();
 
-std::vector<FaultyOp> faulty_formula();      // faulty_tensor_formula.cpp
-std::vector<FaultyOp> faulty_layout();       // faulty_tensor_layout.cpp
-std::vector<FaultyOp> faulty_operation();    // faulty_tensor_ops.cpp
-std::vector<FaultyOp> faulty_side_effect();  // faulty_tensor_side_effects.cpp
+std::vector<FaultyOp> faulty_formula();
+std::vector<FaultyOp> faulty_layout();
+std::vector<FaultyOp> faulty_operation();
+std::vector<FaultyOp> faulty_side_effect();
 inline std::vector<FaultyOp> all_faulty_ops() {
   std::vector<FaultyOp> all;
   for (const auto& part :

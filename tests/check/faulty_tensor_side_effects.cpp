@@ -1,5 +1,3 @@
-// Faults of accumulation, memory, saved tensors, upstream gradients, precision, and second
-// derivatives.
 #include <cmath>
 #include <memory>
 

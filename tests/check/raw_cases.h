@@ -36,7 +36,7 @@ struct Case {
 
 using Spoil = std::function<void(Arguments& dx, const Arguments& in, const Values& dy)>;
 
-// These wrappers compile the checker's templates once.
+// These functions compile the checker's templates once.
 Report run(const std::string& name, const Functions& functions, const std::vector<Input>& inputs,
            const Options& options = {});
 Report run(const Case& c, const Options& options = {});
@@ -46,10 +46,9 @@ Report run_on(const Domains& domains, const Functions& functions, const std::vec
 
 Values random_values(Index count, std::uint64_t seed, double scale = 1);  // values in ±2·scale
 
-/// y[i] = f(x[i]).
 Case elementwise(const std::string& name, Values x, double (*f)(double), double (*df)(double));
 
-/// The gradient that `gradient` returns does not include the factor dy.
+/// Checks a scalar function. `gradient` returns the gradient without the factor dy.
 Report scalar(const std::string& name, const std::function<double(const Arguments&)>& f,
               const std::function<Arguments(const Arguments&)>& gradient, const Arguments& x,
               const Dims& shape = {});

@@ -5,7 +5,7 @@
 
 namespace gradus::faulty_tensor_ops {
 
-/// Checks one case. Every third case also runs in f32.
+/// Checks a random case. Every third case also runs in f32.
 check::Report check_random_case(std::uint64_t seed);
 
 }  // namespace gradus::faulty_tensor_ops

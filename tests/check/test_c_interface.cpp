@@ -1,4 +1,3 @@
-// Tests the checker's C interface.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -50,7 +49,7 @@ bool has(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("C interface: a check gives a verdict and its report as text, JSON and XML") {
+TEST_CASE("C interface: a check returns a verdict, and a report as text, JSON and XML") {
   CHECK(gradus_check_version() == GRADUS_CHECK_VERSION);
   Checked c;
   CHECK(c.text().empty());
@@ -64,14 +63,14 @@ TEST_CASE("C interface: a check gives a verdict and its report as text, JSON and
   CHECK(has(c.text("colour"), "\x1b["));
 }
 
-TEST_CASE("C interface: forbidden writes fail, and so does an error code") {
+TEST_CASE("C interface: forbidden writes and error codes fail") {
   Checked c;
   CHECK(c.run("past the end") == GRADUS_FAIL);
   CHECK(has(c.text(), "past the end of dx"));
   CHECK(c.run("writes to x") == GRADUS_FAIL);
   CHECK(has(c.text(), "the derivative changes x, which it must only read"));
   CHECK(c.run("fails") == GRADUS_FAIL);
-  CHECK(has(c.text(), "the derivative throws: it returned a value other than 0"));
+  CHECK(has(c.text(), "the derivative throws: the function returned a value other than 0"));
 }
 
 TEST_CASE("C interface: the gradient of an input that is not differentiable is NULL") {
@@ -84,7 +83,7 @@ TEST_CASE("C interface: findings of the caller are added to the report") {
   Checked c;
   const char* cause[] = {"UPSTREAM LAYOUT", "dy is read as if it were contiguous", "dy.strides()"};
   CHECK(gradus_check_condition(c.check, 0, nullptr, cause) == GRADUS_ERROR);
-  CHECK(has(gradus_check_error(c.check), "no report was made"));
+  CHECK(has(gradus_check_error(c.check), "no check was run"));
   REQUIRE(c.run("right") == GRADUS_PASS);
   CHECK(gradus_check_condition(c.check, 0, nullptr, cause) == GRADUS_PASS);
   CHECK(has(c.text(), "GRADCHECK PASS"));
@@ -120,7 +119,7 @@ TEST_CASE("C interface: options change the check") {
   CHECK(c.run("right") == GRADUS_PASS);
 }
 
-TEST_CASE("C interface: the full check calls the function more often, the sampled one less") {
+TEST_CASE("C interface: a full check calls the function more often than a sampled check") {
   constexpr std::int64_t kMany[] = {300};
   const std::vector<double> x(300, 0.5);
   const gradus_forward twice = [](void* calls, const double* const* from, double* y) {

@@ -111,7 +111,7 @@ TEST_CASE("causes: an ignored upstream gradient is reported once for all inputs"
   CHECK(text.find("is never read") == text.rfind("is never read"));
 }
 
-TEST_CASE("causes: a wrong factor that is common in formulas is named") {
+TEST_CASE("causes: a wrong factor from a common formula is reported by name") {
   const auto factor = [](double c) {
     const Report report = run("f",
                               {[](const Arguments& in) { return scaled(in[0], in[1][0]); },
@@ -151,7 +151,6 @@ TEST_CASE("causes: docs/checking/causes.md lists exactly the causes that tests c
                                "AMBIENT",
                                "WRONG CHOICE"};
   for (const FaultyOp& faulty : all_faulty_ops()) tested.insert(faulty.cause);
-  // docs/checking/cpp.md documents these.
   const std::set<std::string> conditions{
       "LAYOUT", "UPSTREAM LAYOUT", "WRITES OUTSIDE",       "ACCUMULATION", "SAME INPUT TWICE",
       "WANTS",  "TWO FORWARDS",    "WRITES TO ITS OUTPUT", "ERRORS",       "PRECISION"};

@@ -1,4 +1,3 @@
-// Tests functions that change, throw or return mismatched sizes; float; and seeds.
 #include <algorithm>
 #include <memory>
 
@@ -35,7 +34,7 @@ Spoil off_by(double share) {
 struct Wish {
   std::string name = {};
   Options options = {};
-  double shows = 1e-3;  // a relative error of this size must fail
+  double shows = 1e-3;  // smallest relative error that must fail
 };
 
 std::vector<Wish> wishes() {
@@ -91,7 +90,7 @@ Functions in_float(double off, bool reference) {
 
 }  // namespace
 
-TEST_CASE("options: correct derivatives pass and wrong ones fail under every option",
+TEST_CASE("options: correct derivatives pass and wrong derivatives fail under every option",
           "[check][raw]") {
   for (const Wish& wish : wishes()) {
     CAPTURE(wish.name);
@@ -240,7 +239,7 @@ TEST_CASE("zeros: a gradient that is NaN or not 0 for dy = 0 fails") {
       elementwise("cube", {0.5}, cube, d_cube),
       [](Arguments& dx, const Arguments&, const Values& dy) { dx[0][0] *= dy[0] / dy[0]; });
   fails(nan, "for an upstream gradient of zeros; it must be 0");
-  // A scalar output, for which dy = 1 would hide the fault.
+  // With a scalar output, dy = 1 would hide the fault.
   const Report sum = run("sum",
                          {[](const Arguments& in) { return Values{in[0][0] + in[0][1]}; },
                           [](const Arguments&, const Values&) {
@@ -251,14 +250,15 @@ TEST_CASE("zeros: a gradient that is NaN or not 0 for dy = 0 fails") {
   CHECK(sum.inputs[0].wrong == 2);
 }
 
-TEST_CASE("float: alone it is inconclusive, and the report suggests both remedies") {
+TEST_CASE(
+    "float: without a reference the verdict is inconclusive, and the report suggests two fixes") {
   const Case c = products();
   const Report report = run("float", in_float(0, false), c.inputs);
   undecided(report, ".reference(f)");
   undecided(report, ".resolution(1e-3)");
 }
 
-TEST_CASE("float: a reference in double shows errors of 0.01 % and must be the same function") {
+TEST_CASE("float: a reference in double detects errors of 0.01 % and must be the same function") {
   const Case c = products();
   const auto with_error = [&](double error) {
     Functions f = in_float(0, true);
@@ -281,7 +281,7 @@ TEST_CASE("float: a reference in double shows errors of 0.01 % and must be the s
   undecided(run("shorter", shorter, c.inputs), "the reference gives 1 values, but forward gives 3");
 }
 
-TEST_CASE("float: a resolution is the tolerance, but no finer than the noise allows") {
+TEST_CASE("float: the resolution is the tolerance, and must exceed the noise") {
   const Case c = products();
   Options options;
   options.resolution = 1e-3;

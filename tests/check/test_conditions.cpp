@@ -1,4 +1,4 @@
-// Tests that each condition finds a fault that no other condition finds.
+// Tests that each condition detects a fault that no other condition detects.
 #include <cmath>
 #include <functional>
 
@@ -8,12 +8,13 @@
 #include "gradus/ops/members.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/check/conditions.h"
+#include "gradus/tests/check/verdicts.h"
 
 namespace gradus {
 
 namespace op {
 
-/// The backward of the second node of a leaf is wrong.
+/// The backward pass of a leaf's second node is wrong.
 struct Jealous final : Op {
   static inline std::uint64_t latest = 0;  // id of the last leaf
   Saved x;
@@ -49,7 +50,7 @@ struct Rewriting final : Op {
   }
 };
 
-/// The backward is wrong if exactly `wrong_for` inputs need a gradient.
+/// The backward pass is wrong if exactly `wrong_for` inputs need a gradient.
 struct Product final : Op {
   Saved a, b, c;
   int wrong_for = 0;
@@ -65,7 +66,8 @@ struct Product final : Op {
   }
 };
 
-/// Never writes the last element: it is NaN if memory is poisoned, else correct by chance.
+/// Never writes the last element, which is NaN if memory is poisoned, and otherwise correct by
+/// chance.
 struct Unfinished final : Op {
   const char* name() const override { return "unfinished"; }
   Tensor forward(const Tensor& x) {
@@ -136,7 +138,7 @@ TEST_CASE("conditions: each layout of an input and of dy is tried") {
   CHECK(square_wrong_for("none", true).verdict == Verdict::pass);
 }
 
-TEST_CASE("conditions: a second run with another output is NOT DETERMINISTIC") {
+TEST_CASE("conditions: different outputs in two runs are reported as NOT DETERMINISTIC") {
   int runs = 0;
   const auto f = [&](const Tensors& in) {
     runs += in[0].requires_grad();
@@ -149,7 +151,7 @@ TEST_CASE("conditions: a second run with another output is NOT DETERMINISTIC") {
   CHECK(report.inputs[0].cause.name == "NOT DETERMINISTIC");
 }
 
-TEST_CASE("conditions: a gradient that is wrong for two causes is reported for both") {
+TEST_CASE("conditions: a gradient with two faults is reported with two causes") {
   const Report report = square_with(
       [](const Tensors& x, const Tensor& dy) {
         const bool wrong = layout_of(x[0]) == "transposed" || layout_of(dy) == "one row";
@@ -162,7 +164,8 @@ TEST_CASE("conditions: a gradient that is wrong for two causes is reported for b
   CHECK(has(report.findings[1].note, "repeated along axis 0"));
 }
 
-TEST_CASE("conditions: gradients must be correct for each input alone and for all but one") {
+TEST_CASE(
+    "conditions: gradients must be correct for each single input and for all inputs but one") {
   const auto wrong_for = [](int count) {
     return check::gradients(
         "product",
@@ -195,7 +198,7 @@ TEST_CASE("conditions: a second backward pass must not write to the gradients of
            "in the gradients of the first backward pass after a second one");
 }
 
-TEST_CASE("conditions: f used twice in a graph must be correct if f used once is") {
+TEST_CASE("conditions: a function that is wrong only when used twice in a graph fails") {
   found_by(check::gradients(
                "jealous", [](const Tensors& in) { return apply(op::Jealous{}, in[0]); },
                {values({3})}, plain()),
@@ -248,7 +251,7 @@ TEST_CASE("conditions: an exception for other strides is reported with its messa
     return Tensors{2.0 * x[0] * dy};
   });
   caught(report, "UPSTREAM LAYOUT");
-  CHECK(has(report.text(), "it throws: this kernel requires rows"));
+  CHECK(testing::says(report, "the function throws: this kernel requires rows"));
 }
 
 TEST_CASE("conditions: a write outside a slice fails") {
@@ -263,7 +266,7 @@ TEST_CASE("conditions: a write outside a slice fails") {
            "WRITES OUTSIDE");
 }
 
-TEST_CASE("conditions: an operation that adds to .grad by itself fails") {
+TEST_CASE("conditions: an op that writes to .grad fails") {
   Tensor* leaf = nullptr;
   const auto f = [&leaf](const Tensors& in) {
     static thread_local Tensor last;
@@ -379,7 +382,7 @@ TEST_CASE("conditions: the report shows the smallest inputs that also fail") {
   CHECK(has(product.smallest, "x0 [3,1], x1 [1,1]: d out["));
   CHECK(has(product.smallest, "/ d x1[0,0]"));
   Options given, options;
-  given.upstream = values({3, 5, 7}, 2);  // has the wrong size for smaller inputs
+  given.upstream = values({3, 5, 7}, 2);  // does not fit smaller inputs
   CHECK(has(check::vjp("softmax", f, no_dot, {values({3, 5, 7})}, given).smallest, "[1,1,1]"));
   options.smallest = false;
   CHECK(check::vjp("softmax", f, no_dot, {values({3, 5})}, options).smallest.empty());

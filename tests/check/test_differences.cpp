@@ -1,4 +1,3 @@
-// Tests finite differences of functions of one variable.
 #include <algorithm>
 #include <numeric>
 
@@ -23,7 +22,6 @@ double jitter(double x, double size) {
   return size * (many - std::floor(many) - 0.5);
 }
 
-/// Chebyshev polynomial T₄₀: twenty periods on [-1, 1].
 double chebyshev(double x) { return std::cos(40 * std::acos(x)); }
 double d_chebyshev(double x) { return 40 * std::sin(40 * std::acos(x)) / std::sqrt(1 - x * x); }
 
@@ -116,7 +114,7 @@ TEST_CASE("differences: an error of one part in a million fails at any scale", "
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     Options options;
     options.seed = seed;
-    // The scale is up to 100, at which a softmax saturates and its derivatives are rounding errors.
+    // At a scale of 100, a softmax saturates and its derivatives are rounding errors.
     const double scale = std::pow(10.0, static_cast<double>(seed % 6) - 3);
     for (const Case& c : {softmax(2, 4, random_values(8, seed, scale)),
                           layer_norm(2, 3, scale, seed), matmul(2, 1, 3, seed)}) {
@@ -127,7 +125,6 @@ TEST_CASE("differences: an error of one part in a million fails at any scale", "
       const Report report = run_spoiled(
           c,
           [k, seed](Arguments& dx, const Arguments&, const Values&) {
-            // Changes either all elements, or only the largest gradient.
             Values& d = dx[k];
             const auto smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
             const auto largest = std::max_element(d.begin(), d.end(), smaller);
@@ -178,14 +175,14 @@ TEST_CASE("differences: a step that samples a wave at its zeros is detected") {
   testing::passes(report);
 }
 
-TEST_CASE("differences: a point where f has no derivative or no value is never a pass") {
+TEST_CASE("differences: a point where f has no derivative or no value never passes") {
   const auto undecided = [](const std::string& name, double (*f)(double), double (*df)(double),
                             double x, const std::string& words) {
     testing::undecided(run(elementwise(name, {x}, f, df)), words);
   };
   const auto zero = [](double) { return 0.0; };
 
-  undecided("√ at 0", root, d_root, 0, "an infinite derivative?");
+  undecided("√ at 0", root, d_root, 0, "an infinite derivative. Choose other values");
   undecided("a jump", heaviside, zero, 0, "a jump");
   undecided("√ of -1", root, zero, -1, "forward gives nan");
   undecided("NaN given", cube, d_cube, nan_value, "forward gives nan");
@@ -213,7 +210,7 @@ TEST_CASE("differences: a function that ignores its input has derivative 0") {
   const auto some = [](const Arguments&, const Values& dy) { return Arguments{{0, dy[0], 0}}; };
   testing::passes(run("constant", {constant, none}, x), "every measured derivative is 0");
   testing::fails(run("constant", {constant, some}, x));
-  // Below about -9 the value underflows to 0, but the derivative does not.
+  // Below about -9, the value underflows to 0, but the derivative does not.
   const Case underflow = elementwise("gelu", {-10, -12}, gelu, d_gelu);
   REQUIRE(underflow.forward({{-10, -12}}) == Values{0, 0});
   testing::passes(run(underflow));

@@ -1,4 +1,3 @@
-// Tests errors of invalid calls, and reports about functions that misbehave.
 #include <cmath>
 #include <random>
 #include <string>
@@ -28,7 +27,7 @@ Tensor same(const Tensors& in) { return in[0] * 1.0; }
 
 }  // namespace
 
-TEST_CASE("errors: plain arrays that do not fit throw BadInput") {
+TEST_CASE("errors: mismatched plain arrays throw BadInput") {
   const auto with = [](const std::vector<check::Input>& inputs, const check::RawOptions& o = {}) {
     const auto f = [](const check::Arguments& in) { return in[0]; };
     const auto df = [](const check::Arguments&, const check::Values& dy) {
@@ -76,14 +75,14 @@ TEST_CASE("errors: a function that returns no tensor or another dtype is rejecte
   rejected<DtypeError>(with([](const Tensors& in) { return in[0].to(Dtype::f32); }), "rough",
                        "f32");
   rejected<ValueError>(with([](const Tensors&) { return Tensor(); }), "rough");
-  // Exceptions thrown at the given inputs pass through.
+  // Exceptions of the function at the given inputs propagate.
   rejected<ShapeError>(with([](const Tensors& in) { return in[0] + zeros({7}, Dtype::f64); }), "7");
   rejected<std::runtime_error>(
       with([](const Tensors&) -> Tensor { throw std::runtime_error("out of cheese"); }),
       "out of cheese");
 }
 
-TEST_CASE("errors: a function that is NaN, random or empty is not a failure") {
+TEST_CASE("errors: NaN and random results are inconclusive, and empty inputs pass") {
   const auto roots = [](const Tensors& in) { return sqrt(in[0]); };
   undecided(check::gradients("sqrt", roots, {tensor({4.0, -1.0}, Dtype::f64)}),
             "forward gives nan at out[1]");
@@ -125,7 +124,7 @@ TEST_CASE("errors: a backward pass that writes to dy or to an input fails") {
   fails(writing(false), "backward writes to the input 'x0'");
 }
 
-TEST_CASE("errors: a manual backward pass whose gradients do not fit fails") {
+TEST_CASE("errors: a manual backward pass with mismatched gradients fails") {
   const auto returns = [](const Tensors& dx) {
     return square_with([dx](const Tensors&, const Tensor&) { return dx; });
   };

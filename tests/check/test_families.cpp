@@ -13,7 +13,7 @@ namespace {
 
 const std::string kFamilies = GRADUS_SOURCE_DIR "/tests/golden/families/";
 
-/// Returns the first six tokens of one text, which exceed the window of five.
+/// Returns six tokens of a text, which exceed the window of five.
 Tensor part_of(const std::string& family, const char* name) {
   return io::load_safetensors(kFamilies + family + "/golden.safetensors")
       .tensors.at(name)
@@ -22,7 +22,7 @@ Tensor part_of(const std::string& family, const char* name) {
       .contiguous();
 }
 
-/// Uses only f64: some gradients cancel, and f32 cannot resolve those. Checks some elements and
+/// Uses only f64, because some gradients cancel more than f32 can resolve. Checks some elements and
 /// random directions.
 const check::Options kF64{
     .conditions = false, .mode = check::Mode::projections, .dtype = Dtype::f64};

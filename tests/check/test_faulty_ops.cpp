@@ -1,4 +1,3 @@
-// Tests the detection rate for faulty ops, and the absence of false alarms.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,7 +12,6 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// Returns a random case of any family, size and scale.
 Case random_case(std::uint64_t seed) {
   Random random(seed);
   const auto side = [&random] { return static_cast<Index>(1 + random.below(4)); };
@@ -94,7 +92,7 @@ Tally tensor_faults() {
 
 }  // namespace
 
-TEST_CASE("faulty ops: wrong derivatives fail with their cause, and correct ones pass",
+TEST_CASE("faulty ops: wrong derivatives fail with their cause, and correct derivatives pass",
           "[check][raw]") {
   const Tally raw = raw_faults(), tensors = tensor_faults();
   constexpr std::uint64_t kRaw = 6000, kTensors = 4000;
@@ -125,7 +123,8 @@ TEST_CASE("faulty ops: wrong derivatives fail with their cause, and correct ones
   }
 }
 
-TEST_CASE("faulty ops: faults that a cause nearly explains fail without one", "[check][raw]") {
+TEST_CASE("faulty ops: faults that no cause explains completely fail without a cause",
+          "[check][raw]") {
   const std::vector<FaultyOp> all = faulty_not_quite();
   CHECK(all.size() >= 90);
   for (const FaultyOp& faulty : all) {

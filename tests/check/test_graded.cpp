@@ -1,4 +1,3 @@
-// Tests that tolerances accept errors up to their limit.
 #include <cmath>
 
 #include "gradus/ops/members.h"
@@ -39,8 +38,8 @@ bool raw_passes(double small, int which, double error, const Options& options) {
          Verdict::pass;
 }
 
-/// Errors above margin · limit must fail; errors below limit / margin must pass. The error of the
-/// differences adds about 1e-12.
+/// Errors above margin · limit must fail, and errors below limit / margin must pass. Finite
+/// differences add an error of about 1e-12.
 template <class Passes>
 void graded(double limit, double margin, Passes passes) {
   CAPTURE(limit);
@@ -53,11 +52,11 @@ void graded(double limit, double margin, Passes passes) {
   CHECK(passes(limit / margin));
 }
 
-TEST_CASE("graded errors: rtol and atol accept errors of their size and no larger ones") {
+TEST_CASE("graded errors: rtol and atol accept errors up to their limit and no larger errors") {
   Options mine;
   mine.conditions = mine.smallest = false;
-  // Tolerances are relative to the derivative of the element: 2 for the large one, 2e-6 for the
-  // small one. Upstream gradients between 1 and 3 weight the two, so the margin is 4.
+  // Tolerances are relative to the element's derivative: 2 for the large element, 2e-6 for the
+  // small one. Upstream gradients weight the elements by 1 to 3, so the margin is 4.
   const auto both = [&](double rtol, double atol) {
     CAPTURE(rtol, atol);
     graded(2 * (rtol + atol), 1.02, [&](double e) { return tensor_passes(1e-6, 0, e, mine); });
@@ -77,16 +76,16 @@ TEST_CASE("graded errors: two equal gradients may differ only by rounding") {
              return Tensors{dy.is_contiguous() ? dx : dx * (1.0 + error)};
            }).verdict == Verdict::pass;
   };
-  // The limit is 64 √12 2⁻⁵² = 4.9e-14 times the larger of two values: the gradient and its terms,
-  // and the change due to rounding of x. That is one to eight times the gradient here.
+  // The limit is 64 √12 2⁻⁵² = 4.9e-14 times one to eight times the gradient. This factor covers
+  // the gradient's terms and the rounding of x.
   graded(1.5e-13, 5, passes);
 }
 
 TEST_CASE("graded errors: f32 gradients may err only by rounding") {
   Options mine;
   mine.smallest = false;
-  // The limit is 8 √n 2⁻²⁴ of the gradient and its terms: 1.7e-6 for 12 elements, and least for the
-  // smallest.
+  // The limit is 8 √n 2⁻²⁴ of the gradient and its terms. The smallest case has 12 elements, with a
+  // limit of 1.7e-6.
   for (const std::int64_t rows : {3, 30}) {
     const Tensor x = values({rows, 4}).to(Dtype::f32);
     graded(6e-6 * std::sqrt(double(rows) / 3), 5, [&](double error) {

@@ -1,4 +1,3 @@
-// Tests check::gradients, vjp and second.
 #include <string>
 #include <vector>
 
@@ -29,7 +28,7 @@ struct FaultyCube final : Op {
     if (fault == Fault::ignores_dy) return {3.0 * t * t};
     if (fault == Fault::formula && GradMode::enabled()) return {dy * 2.0 * t * t};
     Tensor dx = (dy * 3.0 * t * t);
-    if (fault == Fault::one_element && dx.numel() > 3) {  // smaller inputs are also tried
+    if (fault == Fault::one_element && dx.numel() > 3) {  // the check also tries smaller inputs
       dx = dx.clone();
       dx.mutable_data<double>()[3] *= 1.001;
     }
@@ -61,7 +60,7 @@ const check::Vjp square_vjp = [](const Tensors& x, const Tensor& dy) {
 
 }  // namespace
 
-TEST_CASE("gradients: correct ones from kernels and from create_graph pass") {
+TEST_CASE("gradients: correct gradients from kernels and from create_graph pass") {
   for (const bool formula : {false, true}) {
     Options options;
     options.formula = formula;
@@ -98,7 +97,7 @@ TEST_CASE("gradients: a bug in the reference formula fails if the formula is che
   CHECK(check_cube(op::Fault::formula, options).verdict == Verdict::fail);
 }
 
-TEST_CASE("gradients: correct ones pass and wrong ones fail for inputs of 1e-17") {
+TEST_CASE("gradients: the verdict is correct for inputs of 1e-17") {
   const Tensor x = values({2, 3}) * 1e-17;
   const auto f = [](const Tensors& in) { return exp(in[0]); };
   for (const double factor : {1.0, -1.0, 2.0, 1.001, 0.0}) {
@@ -141,7 +140,8 @@ TEST_CASE("gradients: an input that the function ignores has gradient 0") {
 }
 
 TEST_CASE(
-    "gradients: random ops draw the same numbers in each call and leave the caller's generator") {
+    "gradients: random ops draw the same numbers in each call, and the caller's generator is "
+    "unchanged") {
   const std::uint32_t position = generator().position();
   const Report report =
       check::gradients([](const Tensors& in) { return dropout(in[0], 0.5); }, {values({4, 5})});
@@ -150,7 +150,7 @@ TEST_CASE(
   CHECK(generator().position() == position);
 }
 
-TEST_CASE("gradients: recording is on inside the check, whatever the caller's mode") {
+TEST_CASE("gradients: the check records regardless of the caller's mode") {
   const NoGrad off;
   CHECK(check_cube(op::Fault::none));
   CHECK(!GradMode::enabled());
@@ -174,7 +174,7 @@ TEST_CASE("second: derivatives with respect to inputs and upstream gradient are 
   REQUIRE(right.inputs.size() == 2);
   CHECK(right.inputs[0].name == "x0");
   CHECK(right.inputs[1].name == "upstream");
-  // The result lacks the term through the detached x.
+  // The result lacks the term of the detached x.
   CHECK(check_cube(op::Fault::second));
   const Report wrong = second_of(op::Fault::second);
   CHECK(wrong.verdict == Verdict::fail);
@@ -193,7 +193,7 @@ TEST_CASE("second: derivatives of 0 pass") {
   CHECK(cancels);
 }
 
-TEST_CASE("second: a manual backward pass can be differentiated too") {
+TEST_CASE("second: a manual backward pass can be differentiated") {
   const Tensors in = {values({3})};
   const Report right = check::second("square", square_of, square_vjp, in);
   INFO(right);
@@ -207,7 +207,7 @@ TEST_CASE("second: a manual backward pass can be differentiated too") {
   CHECK(has(wrong.reproduce, "check::second(\"square, second derivatives\""));
 }
 
-TEST_CASE("second: the report has the formula value, and terms that cancel pass") {
+TEST_CASE("second: the report contains the formula's value, and canceling terms pass") {
   const auto cube_of = [](const Tensors& in) { return in[0] * in[0] * in[0]; };
   const check::Vjp half = [](const Tensors& in, const Tensor& dy) {
     return Tensors{dy * 3.0 * in[0] * in[0].detach()};

@@ -63,7 +63,7 @@ class WrongBackward : public Observer {
     for (const Gradient& each : dx) {
       if (!each.defined()) continue;
       const NoGrad off;
-      auto& gradient = const_cast<Gradient&>(each);  // a mutable object
+      auto& gradient = const_cast<Gradient&>(each);
       if (each.is_whole())
         gradient = Gradient(each.part() * 1.001);
       else
@@ -150,7 +150,7 @@ TEST_CASE("graph: only the op with a wrong backward is reported") {
   }
 }
 
-// Run this test manually on an idle machine, because the limit includes the step itself:
+// Run this test manually on an idle machine, because the limit includes the training step:
 // gradus_tests_check "graph: a step of the cpu preset*"
 TEST_CASE("graph: a step of the cpu preset takes at most five seconds, correct or wrong", "[.]") {
   nn::GPT model(nn::gpt_preset("cpu").options);
@@ -260,7 +260,7 @@ TEST_CASE("graph: ops of the same name, shape and dtype are checked once") {
     CHECK(kinds({a, other}) == 2);
 }
 
-TEST_CASE("graph: a finding has the element of the tensor, also next to infinities") {
+TEST_CASE("graph: a finding states the tensor's element, even next to infinities") {
   const double inf = HUGE_VAL;
   const auto place = [](const Tensor& x, const std::vector<double>& error) {
     const Tensor off = tensor(error, x.shape());

@@ -1,4 +1,3 @@
-// Tests the detectors of forbidden dependencies in sequence models.
 #include <cmath>
 #include <memory>
 #include <sstream>
@@ -30,7 +29,7 @@ Tensor vectors(std::int64_t B, std::int64_t T) {
   return randn({B, T, 4}, Dtype::f64);
 }
 
-/// Uses large weights, so that each token affects the result.
+/// Uses large weights, with which each token affects the result.
 nn::MultiHeadAttention attention() {
   seed(4);
   nn::MultiHeadAttention layer({.width = 4, .heads = 2});
@@ -66,8 +65,8 @@ TEST_CASE("causal: a GPT passes, and masks that are off by one or missing fail")
   };
   CHECK(with(causal_mask()));
   CHECK(with(causal_mask() & window_mask(1)));
-  CHECK(has(words(with(causal_mask(1))), "inputs from position 1 on, so the function sees the"));
-  CHECK(has(words(with({})), "the function sees the future"));
+  CHECK(has(words(with(causal_mask(1))), "inputs from position 1 on, so the function depends"));
+  CHECK(has(words(with({})), "the function depends on later positions"));
   // The values are correct, but the gradient reaches future tokens.
   const auto leaks_gradient = [&](const Tensor& in) {
     const Tensor nothing = sum(in - in.detach(), {1}, true);  // 0, but with gradients
@@ -81,7 +80,8 @@ TEST_CASE("causal: a GPT passes, and masks that are off by one or missing fail")
   CHECK(has(words(check::causal(leaks_to_next, x)), "outputs before position 1 have a gradient"));
 }
 
-TEST_CASE("padding: a masked model passes, and a mean over all or one mask for the batch fails") {
+TEST_CASE(
+    "padding: a masked model passes, and a mean over padding or a mask shared by the batch fails") {
   const nn::MultiHeadAttention layer = attention();
   const Tensor x = vectors(3, 5);
   const Lengths lengths = {5, 2, 3};
@@ -137,7 +137,7 @@ TEST_CASE("batch: attention passes, and statistics over the batch fail") {
   CHECK(check::batch_invariant([&](const Tensor& in) { return layer(in); }, x));
   const check::Invariance found =
       check::batch_invariant([&](const Tensor& in) { return layer(in - mean(in, {0}, true)); }, x);
-  CHECK(has(words(found), "example 0 in its batch and alone"));
+  CHECK(has(words(found), "example 0 in its batch and in a batch of 1"));
 }
 
 TEST_CASE("invariance: each detector rejects input that is not a batch of sequences") {
@@ -183,9 +183,9 @@ TEST_CASE("invariance: rounding errors are accepted, and the tolerance can be se
   CHECK((passes(5e-3, Dtype::f64, {.tolerance = 1e-2}) && !passes(5e-2, Dtype::f64, {1e-2})));
 }
 
-TEST_CASE("invariance: an output that is NaN or infinite on only one side fails") {
+TEST_CASE("invariance: an output that is NaN or infinite in only one of two results fails") {
   for (const double odd : {std::nan(""), HUGE_VAL, -HUGE_VAL})
-    for (const bool alone : {false, true}) {  // the single example, or the batch
+    for (const bool alone : {false, true}) {  // true: one example; false: the batch
       const auto f = [&](const Tensor& x) { return (x.size(0) == 1) == alone ? x + odd : x; };
       CHECK(!check::batch_invariant(f, ones({2, 3}, Dtype::f64)).holds);
     }

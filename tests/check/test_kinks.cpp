@@ -1,4 +1,3 @@
-// Tests kinks and declared conventions.
 #include "gradus/check/raw/kinks.h"
 #include "gradus/tests/check/raw_cases.h"
 #include "gradus/tests/check/verdicts.h"
@@ -36,7 +35,7 @@ Report at_kink(const Bend& b, double share, const std::vector<Kink>& declared = 
 
 }  // namespace
 
-TEST_CASE("kinks: any value between the one-sided derivatives passes, and no other") {
+TEST_CASE("kinks: only values between the one-sided derivatives pass") {
   for (const Bend& b : bends()) {
     for (const double share : {0.0, 0.25, 0.5, 1.0}) {
       const Report report = at_kink(b, share);
@@ -47,7 +46,7 @@ TEST_CASE("kinks: any value between the one-sided derivatives passes, and no oth
   }
 }
 
-TEST_CASE("kinks: a declared convention passes, and no other value") {
+TEST_CASE("kinks: with a declared convention, only its value passes") {
   for (const Bend& b : bends())
     for (const double declared : {0.0, 0.5, 1.0})
       for (const double share : {0.0, 0.499, 0.5, 0.501, 1.0})
@@ -58,7 +57,7 @@ TEST_CASE("kinks: a declared convention passes, and no other value") {
         }
 }
 
-TEST_CASE("kinks: a nearby kink does not count as a kink, however near") {
+TEST_CASE("kinks: a point next to a kink does not count as a kink") {
   for (const double near : {1e-3, 1e-5, -1e-7}) {
     const Report report = run(elementwise("relu", {near, 1}, relu, half));
     fails(report);

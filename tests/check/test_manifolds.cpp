@@ -1,4 +1,3 @@
-// Tests inputs and outputs on manifolds.
 #include <numeric>
 
 #include "gradus/check/raw/manifolds.h"
@@ -40,7 +39,6 @@ Values matrix_of(const Values& q) {
       2 * (x * z - w * y),           2 * (y * z + w * x),           w * w - x * x - y * y + z * z};
 }
 
-/// I + A + A²/2 + …
 SmallMatrix exponential(const SmallMatrix& a) {
   SmallMatrix sum{a.rows, a.rows}, term{a.rows, a.rows};
   for (Index i = 0; i < a.rows; ++i) term(i, i) = 1;
@@ -81,7 +79,7 @@ Values by_step(const Values& q, const Values& v, const Values& dy) {
 
 }  // namespace
 
-TEST_CASE("manifolds: plus stays on the manifold, starts at the point, and minus undoes it") {
+TEST_CASE("manifolds: plus stays on the manifold and starts at the point, and minus inverts plus") {
   const Values r = rotation();
   const struct {
     Manifold manifold;
@@ -105,7 +103,7 @@ TEST_CASE("manifolds: plus stays on the manifold, starts at the point, and minus
     for (Index i = 0; i < dimension; ++i) delta[i] = 0.3 - 0.13 * static_cast<double>(i);
     CHECK(m.residual(m.plus(x, delta)) < 1e-13);
     const SmallMatrix basis = tangent_basis(m, x);
-    const Values small = scaled(delta, 1e-6);  // up to second order
+    const Values small = scaled(delta, 1e-6);  // correct to second order
     CHECK(close(tangent_of(m, basis, m.plus(x, small), x), small, 1e-5));
     CHECK(close(times(transposed(basis), lifted(basis, delta)), delta, 1e-12));
   }
@@ -133,7 +131,7 @@ TEST_CASE("manifolds: rotations and rigid motions step by the exponential of a m
 }
 
 TEST_CASE(
-    "manifolds: the tangent derivative of a rotation passes, and another fails with its cause") {
+    "manifolds: a rotation's tangent derivative passes, and other derivatives fail with a cause") {
   for (const auto& [m, x] : {std::pair(quaternion(), unit_quaternion()), {so3(), rotation()}}) {
     passes(turned(m, x, by_step));
     const Report negated = turned(m, x, [](const Values& q, const Values& v, const Values& dy) {
@@ -150,7 +148,7 @@ TEST_CASE("manifolds: a gradient with respect to quaternion coordinates is repor
     return [factor](const Values& q, const Values& v, const Values& dy) {
       Values dq(4, 0.0);
       for (Index k = 0; k < 4; ++k) {
-        Values up = q, down = q;  // differences are exact: the matrix is quadratic in q
+        Values up = q, down = q;  // differences are exact, because the matrix is quadratic in q
         up[k] += 1, down[k] -= 1;
         const Values d = rotate(matrix_of(up), v), e = rotate(matrix_of(down), v);
         for (Index i = 0; i < 3; ++i) dq[k] += factor * dy[i] * (d[i] - e[i]) / 2;
@@ -171,7 +169,7 @@ TEST_CASE("manifolds: a derivative that is correct only at the identity fails") 
   const Report report =
       turned(so3(), kIdentity,
              [](const Values&, const Values& v, const Values& dy) { return cross(v, dy); });
-  fails(report, "the inputs have zeros, which hides mistakes; this is a point nearby");
+  fails(report, "the inputs have zeros, which hides mistakes; the finding is at a point nearby");
 }
 
 TEST_CASE("manifolds: gradients are written to buffers of the tangent space") {
@@ -249,7 +247,7 @@ TEST_CASE("manifolds: a frame accepts tangent coordinates or a tangent matrix") 
 }
 
 TEST_CASE("manifolds: only symmetric steps count for a symmetric matrix") {
-  const auto lower = [](const Values& x) {  // reads only the lower triangle, as LAPACK does
+  const auto lower = [](const Values& x) {  // reads only the lower triangle, like LAPACK
     return 2 * x[0] * x[3] - x[2] * x[2];
   };
   const auto spread = [](double share) {
@@ -281,7 +279,7 @@ TEST_CASE("manifolds: an output on a manifold gets dy in the ambient space") {
                         return product({3, 3, in[0]}, {3, 3, q}).values;
                       },
                       [=](const Arguments& in, const Values& dy) {
-                        // This is the skew part of Rᵀ dy Qᵀ.
+                        // The skew part of Rᵀ dy Qᵀ.
                         const SmallMatrix g = product({3, 3, dy}, transposed({3, 3, q}));
                         const Values s = product(transposed({3, 3, in[0]}), g).values;
                         return Arguments{{s[7] - s[5], s[2] - s[6], sign * (s[3] - s[1])}};

@@ -9,7 +9,7 @@ namespace gradus {
 
 namespace op {
 
-/// The backward multiplies by `factor` and adds `more` of other outputs.
+/// The backward pass multiplies by `factor` and adds `more` of other outputs.
 struct OffSquare final : Op {
   OffSquare(double f, double m) : factor(f), more(m) {}
   double factor, more;
@@ -37,7 +37,6 @@ Tensor filled(const std::vector<double>& numbers, Dtype dtype = Dtype::f64) {
   return kernel::convert(tensor(numbers), dtype);
 }
 
-/// Forward updates a buffer.
 struct WithBuffers : nn::Layer<WithBuffers> {
   Tensor scale = filled({0.5, 2.0, -1.0}, Dtype::f32), shift = filled({1.0, 2.0, 3.0});
   Tensor order = indices({2, 0, 1});
@@ -193,7 +192,7 @@ TEST_CASE("modules: a wrong op is reported if no other cause is found") {
   CHECK(apart.inputs[1].cause.name == "NO GRADIENT");
 }
 
-TEST_CASE("modules: a wrong gradient is reported for its parameter and no other") {
+TEST_CASE("modules: a wrong gradient is reported only for its parameter") {
   Off m(1.5, 0);
   const Report report = check::module(m, kX);
   INFO(report);

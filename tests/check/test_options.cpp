@@ -1,4 +1,3 @@
-// Tests the options of check::gradients and check::vjp.
 #include <string>
 #include <vector>
 
@@ -24,17 +23,17 @@ TEST_CASE("options: a declared kink must follow its convention, and others are r
   };
   passes(relu_with({}), "any value between the one-sided derivatives");
   CHECK(relu_with({}).inputs[0].kinks == 2);
-  passes(relu_with({{.input = 0, .at = 0.0, .share = 0}}));  // uses the left derivative
+  passes(relu_with({{.input = 0, .at = 0.0, .share = 0}}));
   const Report half = relu_with({{.share = 0.5}});
   fails(half, "the declared convention gives 0.5");
   CHECK(half.inputs[0].wrong == 2);
   passes(relu_with({{.at = 1.0, .share = 0.5}}), "declared for input 'x0', but none was found");
-  // Either each of two equal values receives half the gradient, or the first receives all of it.
+  // Two equal values receive half of the gradient each, or the first receives all of it.
   const auto largest = [](const Tensors& in) { return max(in[0], {0}); };
   passes(check::gradients("max", largest, {tensor({3.0, 3.0, 1.0}, Dtype::f64)}));
 }
 
-TEST_CASE("options: the caller's upstream gradient is checked too") {
+TEST_CASE("options: the caller's upstream gradient is also checked") {
   Options options;
   options.conditions = false;
   const check::Vjp moody = [](const Tensors& x, const Tensor& dy) {
@@ -56,7 +55,6 @@ TEST_CASE("options: large inputs are sampled, and an error in one element is sti
   passes(report, "16 of its 3000 rows");
   passes(report, "64 of 3000 elements of input 'x0' were compared one by one");
   CHECK(report.counts.forward < 800);
-  // One of 3000 elements is wrong, and only for one output.
   const check::Vjp wrong = [](const Tensors& x, const Tensor& dy) {
     Tensor dx = 2.0 * x[0] * dy * sum(x[1]);
     if (dx.numel() > 1717) dx.mutable_data<double>()[1717] *= 1.01;

@@ -1,4 +1,3 @@
-// Tests gradients in f32.
 #include <cmath>
 
 #include "gradus/ops/members.h"
@@ -10,7 +9,7 @@ namespace {
 
 constexpr double kUlp = 0x1p-23;
 
-/// The sum is 0, but its terms are of the size of the values.
+/// The sum is 0, but its terms are as large as the values.
 const Tensor kInput = tensor({1.5, -1.5, 0.75, -0.75}, Dtype::f64);
 
 Tensor total(const Tensors& in) { return sum(in[0]); }
@@ -62,7 +61,7 @@ TEST_CASE("precision: the worst element is reported with both of its values") {
 
 TEST_CASE("precision: rounding of the inputs to f32 does not count as an error") {
   const auto bent = [](const Tensors& in) { return relu(in[0] - 0.5); };
-  // Rounding to f32 changes the first value to 0.5, where the slope is 0 instead of 1.
+  // Rounding to f32 changes the first value to 0.5, where the slope is 0 rather than 1.
   const Report report =
       check::gradients(bent, {tensor({0.5 + 1e-9, 0.25, 0.75}, Dtype::f64)}, in_f32());
   INFO(report);
@@ -116,7 +115,7 @@ TEST_CASE("precision: a function without f32 gives a note, and fails if f32 is r
   const Report noted = check::gradients("fixed", f, {values({3}).to(Dtype::f32)});
   INFO(noted);
   CHECK(noted);
-  CHECK(has(noted.text(), "not checked in f32, where it throws"));
+  CHECK(has(noted.text(), "not checked in f32, where the function throws"));
   Options options;
   options.dtype = Dtype::f32;
   const Report report = check::gradients("fixed", f, {values({3})}, options);

@@ -1,4 +1,4 @@
-// Tests check::raw with functions of every supported form and arrays of every supported type.
+// Tests check::raw with functions and arrays of each supported type.
 #include "gradus/check/raw/check.h"
 
 #include <array>
@@ -86,7 +86,7 @@ void c_squares(const float* x, float* y) {
   for (int i = 0; i < 3; ++i) y[i] = x[i] * x[i];
 }
 
-/// A matrix with those members of Eigen's matrices that the checker uses.
+/// A matrix with the members of Eigen matrices that the checker uses.
 template <bool RowMajor>
 struct Grid {
   enum { IsRowMajor = RowMajor };
@@ -215,7 +215,7 @@ TEST_CASE("raw: a scalar's gradient may be returned, written, or given with the 
   fails(raw("half", half, kX), "NOT A NUMBER");
 }
 
-TEST_CASE("raw: a Jacobian may be by rows or columns, flat, nested, or written") {
+TEST_CASE("raw: a Jacobian may be row-major, column-major, flat, nested, or written") {
   holds("rows", [](double c) {
     return raw("f", two,
                jacobian([c](const V& x, const V& w) { return std::tuple(by_x(x, w, c), by_w(x)); }),
@@ -331,7 +331,7 @@ TEST_CASE("raw: inputs may be numbers, arrays, C arrays, nested rows, or structs
   });
 }
 
-TEST_CASE("raw: matrices by rows and by columns have the same elements") {
+TEST_CASE("raw: row-major and column-major matrices have the same elements") {
   for (const auto grid : {grid_of_squares<true>, grid_of_squares<false>}) {
     passes(grid(1));
     const Report report = grid(1.5);
@@ -475,7 +475,7 @@ TEST_CASE("raw: options change the check") {
   passes(check(V(6, 0.5)).output({2, 3}).budget(2s).parallel(2));
   CHECK(check(kX).seed(5).report().seed == 5);
   CHECK(check(kX).budget(250ms).options.seconds == 0.25);
-  CHECK(check(kX).parallel().options.threads == 0);  // one for each core
+  CHECK(check(kX).parallel().options.threads == 0);  // one per core
   const auto off = [](double share) {
     return squares_with([share](const V& x, const V& dy) {
       V dx = squares_vjp(x, dy);
@@ -507,7 +507,7 @@ TEST_CASE("raw: options change the check") {
   fails(relu(0));
 }
 
-TEST_CASE("raw: the report shows the call that reproduces it, and tests can match on it") {
+TEST_CASE("raw: the report shows how to repeat the check, and Catch2 can match it") {
   const Report right = squares_with(squares_vjp);
   const Report wrong = squares_with([](const V& x, const V&) { return x; }).seed(7);
   fails(wrong, "reproduce: check::raw(\"squares\", …).seed(7)");

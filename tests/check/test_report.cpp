@@ -1,4 +1,3 @@
-// Tests reports as text, JSON and JUnit XML.
 #include <sstream>
 
 #include "gradus/check/raw/smallest.h"
@@ -11,7 +10,6 @@ namespace {
 
 using testing::fails, testing::passes, testing::says;
 
-/// Only the gradient of b[2,3] with respect to out[1,3] is wrong.
 Report one_element() {
   Options options;
   options.output_shape = {2, 5};
@@ -125,7 +123,7 @@ TEST_CASE("report: the map of a large input shows the part with the first error"
   }
 }
 
-TEST_CASE("report: findings follow the order of inputs, the worst of each first") {
+TEST_CASE("report: findings follow the order of inputs, worst first") {
   const Report report =
       run_spoiled(matmul(2, 3, 5), [](Arguments& dx, const Arguments&, const Values&) {
         for (Values& part : dx)
@@ -216,7 +214,7 @@ TEST_CASE("report: JSON parses and has the documented fields") {
   CHECK((json.at("notes").is_list() && json.at("reproduce").is_text()));
 }
 
-TEST_CASE("report: JSON and XML hold any text, and NaN and infinity as text") {
+TEST_CASE("report: JSON and XML represent any text, and NaN and infinity as text") {
   const io::Json json = parsed(odd());
   CHECK(json.at("name").text() == odd().name);
   const io::Json input = json.at("inputs").elements().at(0);
@@ -237,7 +235,7 @@ TEST_CASE("report: JSON and XML hold any text, and NaN and infinity as text") {
 }
 
 TEST_CASE("report: smallest() finds the smallest sizes that fail") {
-  // Gradients are wrong from the second row on, if rows have at least three elements.
+  // From three elements per row on, gradients are wrong after the first row.
   const auto sized = [](const Dims& n) {
     const auto width = static_cast<Index>(n[1]);
     Case c = elementwise("rows", random_values(count_of(n), 1), cube, d_cube);
@@ -249,7 +247,7 @@ TEST_CASE("report: smallest() finds the smallest sizes that fail") {
   const Report report = smallest({5, 7}, sized);
   fails(report, "smallest failing shape: [2,3]");
   CHECK(report.smallest.find("d x[1,0]") != std::string::npos);
-  CHECK(smallest({1, 7}, sized).smallest.empty());  // has no fault, so the check passes
+  CHECK(smallest({1, 7}, sized).smallest.empty());  // without a fault, the check passes
   CHECK(smallest({5, 2}, sized).smallest.empty());
 }
 

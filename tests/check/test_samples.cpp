@@ -1,4 +1,3 @@
-// Tests the sampling of large Jacobians.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"
@@ -114,7 +113,7 @@ TEST_CASE("samples: a small Jacobian that fails in a sample is checked fully for
   CHECK(report.inputs[0].cause.name == "SCALE");
 }
 
-TEST_CASE("samples: if the rest is too large, the map shows only the checked elements") {
+TEST_CASE("samples: if the input is too large, the map shows only the checked elements") {
   Options few;
   few.mode = Mode::projections;
   few.columns = 2;
@@ -128,7 +127,7 @@ TEST_CASE("samples: if the rest is too large, the map shows only the checked ele
   CHECK(std::count(map.begin(), map.end(), '~') == 1998);
 }
 
-TEST_CASE("samples: without rows, an undecided sum of outputs is inconclusive") {
+TEST_CASE("samples: without rows, an inconclusive sum of outputs makes the report inconclusive") {
   Options sums_only;
   sums_only.mode = Mode::projections;
   sums_only.rows = 0;

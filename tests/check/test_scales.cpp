@@ -50,8 +50,8 @@ struct Function {
   std::function<Vector<double>(const Vector<double>&)> f;
   std::function<Vector<Real>(const Vector<Real>&)> exact;
   std::function<Vector<Dual>(const Vector<Dual>&)> dual;
-  double largest = 1e12;  // for larger x, it overflows or is constant
-  bool positive = false;  // requires x > 0
+  double largest = 1e12;  // for larger x, f overflows or is constant
+  bool positive = false;
 };
 
 struct Domain {
@@ -74,7 +74,6 @@ Function each(std::string name, Domain domain, F f) {
   });
 }
 
-/// Returns J[output][element], computed in long double precision.
 std::vector<Values> jacobian(const Function& f, const Values& x) {
   std::vector<Values> rows;
   for (Index j = 0; j < x.size(); ++j) {
@@ -87,8 +86,8 @@ std::vector<Values> jacobian(const Function& f, const Values& x) {
   return rows;
 }
 
-/// Returns, for each entry of J, the smallest error of a six-point difference over all steps:
-/// truncation plus the rounding of f and x.
+/// Returns, for each entry of J, the smallest error of a six-point difference over all steps. The
+/// error is truncation plus the rounding of f and x.
 std::vector<Values> best_errors(const Function& f, const Values& x, const std::vector<Values>& J) {
   std::vector<Values> best(J.size(), Values(x.size(), INFINITY));
   const Real weights[] = {45, -9, 1};
@@ -147,8 +146,8 @@ std::vector<Values> spoilt(std::vector<Values> J, Fault fault, Index element) {
   return J;
 }
 
-/// True if differences must detect the error. Errors up to 1e-6 of the entry plus 1e-8 of the
-/// largest in its column are within tolerance.
+/// True if differences must detect the error. Errors up to 1e-6 of the entry plus 1e-8 of its
+/// column's largest entry are within tolerance.
 bool shows(const std::vector<Values>& right, const std::vector<Values>& wrong,
            const std::vector<Values>& best) {
   for (Index j = 0; j < right[0].size(); ++j) {
@@ -297,7 +296,7 @@ std::vector<Function> plain_functions() {
   };
 }
 
-TEST_CASE("scales: correct derivatives pass and wrong ones do not, from 1e-18 to 1e12",
+TEST_CASE("scales: correct derivatives pass and wrong derivatives do not, from 1e-18 to 1e12",
           "[check][raw][scales]") {
   Tally tally;
   for (const Function& f : plain_functions()) {
@@ -419,7 +418,7 @@ TEST_CASE("scales: at an optimum a gradient of 0 passes, and any other fails") {
       const check::Report right = checked(f, x, Fault::none, 0);
       INFO(right.text());
       CHECK(right);
-      CHECK(checked(f, x, Fault::negated, 0).verdict == check::Verdict::fail);  // because J(x) = 0
+      CHECK(checked(f, x, Fault::negated, 0).verdict == check::Verdict::fail);  // J(x) = 0
       const auto off = [&](const Arguments& in, const Values& dy) {
         Values dx = jacobian(f, in[0])[0];
         for (double& v : dx) v *= dy[0];

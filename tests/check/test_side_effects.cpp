@@ -1,4 +1,3 @@
-// Tests linearity in dy, and writes to buffers.
 #include <algorithm>
 
 #include "gradus/tests/check/raw_cases.h"
@@ -52,7 +51,7 @@ Report with_upstream(const std::function<double(double)>& g, const Options& opti
 
 }  // namespace
 
-TEST_CASE("buffers: gradients may be written, or added if that is declared") {
+TEST_CASE("buffers: gradients may be written, or added if declared") {
   passes(written(kSets, kSets, false));
   passes(written(kAdds, kAdds, true));
 }

@@ -1,4 +1,3 @@
-// Tests points that hide mistakes.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +12,7 @@ using testing::fails, testing::passes;
 
 double largest(const Arguments& in) { return *std::max_element(in[0].begin(), in[0].end()); }
 
-/// Each of the tied elements receives the fraction share(ties) of dy.
+/// Each tied element receives the fraction share(ties) of dy.
 Gradient pays(const std::function<double(double ties)>& share) {
   return [share](const Arguments& in) {
     const double most = largest(in);
@@ -24,7 +23,8 @@ Gradient pays(const std::function<double(double ties)>& share) {
   };
 }
 
-TEST_CASE("ties: a maximum that gives each of two equal inputs all of dy fails", "[check][raw]") {
+TEST_CASE("ties: a maximum that passes the full dy to each of two equal inputs fails",
+          "[check][raw]") {
   const Gradient halves = pays([](double ties) { return 1 / ties; });
   const Gradient all = pays([](double) { return 1; });
   const Gradient first = [](const Arguments& in) {
@@ -67,7 +67,7 @@ Values product(const Values& a, const Values& b, bool transpose_a, bool transpos
   return y;
 }
 
-TEST_CASE("special points: a transposition fails at symmetric and constant matrices too",
+TEST_CASE("special points: a transposition also fails at symmetric and constant matrices",
           "[check][raw]") {
   const Values identity{1, 0, 0, 0, 1, 0, 0, 0, 1}, diagonal{1, 0, 0, 0, 2, 0, 0, 0, 3};
   const Values symmetric{2, 1, 0.5, 1, 3, 4, 0.5, 4, 5}, equal(9, 0.7), zero(9, 0.0);
@@ -109,7 +109,7 @@ TEST_CASE("special points: mistakes that zeros, equal values or a length of 1 hi
   };
   passes(scalar("arm", arm, d_arm(-1), {{0, 0}}));
   fails(scalar("arm", arm, d_arm(1), {{0, 0}}), "zeros");
-  // x / |x|: at length 1, a missing division has no effect, but a missing projection does.
+  // x / |x|. At length 1, a missing division has no effect, but a missing projection has one.
   const auto length = [](const Values& x) {
     return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
   };
@@ -198,14 +198,14 @@ Report pooled(const Values& x, Pays pays) {
              {{"x", {}, x}});
 }
 
-TEST_CASE("ties: a pool that gives dy to two equal inputs fails in a sample too") {
+TEST_CASE("ties: a pool that passes the full dy to two equal inputs also fails in a sample") {
   Values x = random_values(2100, 1);
   for (Index i = 0; i < x.size(); i += 2) x[i + 1] = x[i];
   passes(pooled(x, [](double a, double b) { return std::pair(a >= b, b > a); }));
   fails(pooled(x, [](double a, double b) { return std::pair(a >= b, b >= a); }));
 }
 
-TEST_CASE("ties: a pool that always gives dy to the first input is reported as choosing wrongly") {
+TEST_CASE("ties: a pool that always passes dy to the first input is reported as WRONG CHOICE") {
   const Values x{1, 3, 2, 5, 7, 4, 0, 1};
   passes(pooled(x, [](double a, double b) { return std::pair(a >= b, b > a); }));
   const Report report = pooled(x, [](double, double) { return std::pair(true, false); });

@@ -1,4 +1,3 @@
-// Tests color and progress on a terminal.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -17,7 +16,7 @@ namespace {
 
 using testing::has;
 
-/// Returns what f writes to a terminal, or "" if no terminal can be opened.
+/// Returns the output of f on a terminal, or "" if no terminal can be opened.
 std::string on_a_terminal(const std::function<void()>& f) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK);
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return "";

@@ -1,4 +1,3 @@
-// Tests time budgets and threads.
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -21,7 +20,7 @@ double seconds_since(Clock::time_point begin) {
 struct Slow {
   std::size_t elements;
   double call;
-  std::function<double(Index)> factor = [](Index) { return 1.0; };  // multiplies the derivative
+  std::function<double(Index)> factor = [](Index) { return 1.0; };
 
   Report report(double budget, int threads = 1) const {
     Values x(elements);
@@ -72,12 +71,12 @@ TEST_CASE("budget: a wrong element that was not checked individually is found") 
   }
 }
 
-TEST_CASE("budget: enough time for everything changes nothing") {
+TEST_CASE("budget: a sufficient time limit changes nothing") {
   const Slow cubes{50, 0};
   CHECK(cubes.report(600).text() == cubes.report(0).text());
 }
 
-TEST_CASE("budget: without any time the report is inconclusive and gives the reason") {
+TEST_CASE("budget: without any time, the report is inconclusive and states the reason") {
   undecided(Slow{40, 1e-4}.report(1e-9),
             "left no time for x. Increase it, or check only this input");
 }
@@ -108,7 +107,7 @@ TEST_CASE("threads: a thread-safe function is called by several threads") {
   CHECK(callers.size() <= 4);
 }
 
-TEST_CASE("threads: any number of threads gives the same report") {
+TEST_CASE("threads: the number of threads does not change the report") {
   const Slow wrong{400, 0, [](Index i) { return i == 17 ? 0.0 : 1.0; }};
   const std::string one = wrong.report(0, 1).text();
   for (const int threads : {2, 3, 7, 0}) CHECK(wrong.report(0, threads).text() == one);

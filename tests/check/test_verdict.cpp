@@ -1,4 +1,3 @@
-// Tests the rule in check/raw/verdict.h.
 #include <array>
 
 #include "gradus/check/raw/options.h"
@@ -29,7 +28,7 @@ std::vector<Slope> slopes() {
 const Values kDerivatives{0,   2,     1,     2 + 1e-11, 2 + 3e-7,  -3, -3 - 4e-9, 0.5,  2e-10,
                           7e4, 9e-15, 1e-16, HUGE_VAL,  -HUGE_VAL, -2, 6e-11,     -2.5, nan("")};
 
-/// `scale` is the largest derivative.
+/// A comparison. `scale` is the largest derivative.
 struct Judged {
   double a;
   Slope n;
@@ -54,7 +53,6 @@ int rank(const Judgement& j) {
   return j.verdict == Verdict::pass ? 2 : j.verdict == Verdict::inconclusive ? 1 : 0;
 }
 
-/// Reports the first case that violates the property.
 template <class Law>
 void for_each_judged(Law law) {
   const std::vector<Judged> all = all_judged();
@@ -117,9 +115,9 @@ TEST_CASE("verdict: the sign of all derivatives does not matter") {
   });
 }
 
-TEST_CASE("verdict: units of powers of two change nothing") {
+TEST_CASE("verdict: scaling by powers of two changes nothing") {
   for_each_judged([](const Judged& each, const Judgement& j) {
-    if (each.n.size() == 0 && each.n.noise == 0) return true;  // if f is 0, the unit is unknown
+    if (each.n.size() == 0 && each.n.noise == 0) return true;  // if f is 0, its unit is unknown
     for (const double unit : {0x1p-60, 0x1p60}) {
       const Judged other{unit * each.a, times(each.n, unit), unit * each.scale, each.tolerance};
       const Judgement scaled = other.judgement();

@@ -1,4 +1,3 @@
-// A first program that uses the installed library.
 #include <cstdio>
 #include <vector>
 

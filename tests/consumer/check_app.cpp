@@ -1,4 +1,3 @@
-// Uses the gradient checker with vectors of the standard library.
 #include <cstdio>
 #include <vector>
 

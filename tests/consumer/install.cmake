@@ -1,4 +1,4 @@
-# Installs BUILD and moves the result to PREFIX: the installation must be relocatable.
+# Installs BUILD and moves the result to PREFIX, because the installation must be relocatable.
 set(before "${PREFIX}.before")
 file(REMOVE_RECURSE "${before}" "${PREFIX}")
 execute_process(COMMAND "${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${before}"

@@ -1,5 +1,5 @@
-// Compares Ceres' GradientChecker and this checker on the faulty ops, as a Markdown table. Exit
-// code 1 if this checker errs.
+// Compares Ceres' GradientChecker and this checker on the faulty ops, as a Markdown table. The exit
+// code is 1 if this checker errs.
 //
 //   cmake --build build/release --target gradus_faulty_ops_ceres
 //   build/release/tests/gradus_faulty_ops_ceres

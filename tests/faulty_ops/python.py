@@ -18,7 +18,7 @@ import warnings
 try:
     import torch
 except ImportError:
-    sys.exit(print("SKIPPED: torch is not installed; run pip install torch"))
+    sys.exit(print("SKIPPED: torch is not installed. Run pip install torch"))
 
 import gradus_check
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--least", type=int, default=0, help="faulty ops that gradus_check must detect")
     options = parser.parse_args()
     if not os.path.exists(options.server):
-        return print(f"SKIPPED: {options.server} is missing; run cmake --build … --target gradus_faulty_ops_server")
+        return print(f"SKIPPED: {options.server} is missing. Run cmake --build … --target gradus_faulty_ops_server")
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
     torch.set_num_threads(1)

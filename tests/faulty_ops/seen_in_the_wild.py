@@ -14,7 +14,7 @@ import warnings
 try:
     import torch
 except ImportError:
-    sys.exit(print("SKIPPED: torch is not installed; run pip install torch"))
+    sys.exit(print("SKIPPED: torch is not installed. Run pip install torch"))
 
 import gradus_check
 

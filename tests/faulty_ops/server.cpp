@@ -33,7 +33,6 @@ namespace {
 using Numbers = std::vector<double>;
 using faulty_tensor_ops::Tensors;
 
-/// A faulty op of either type, as functions of its differentiable inputs.
 struct Exhibit {
   std::string name, family, cause;
   int order = 1;
@@ -116,7 +115,6 @@ Exhibit exhibit(const faulty_tensor_ops::FaultyOp& faulty) {
   return e;
 }
 
-/// The memory blocks and tensors at the end of a request.
 struct Memory {
   Tensors blocks, tensors;
 
@@ -169,7 +167,7 @@ void print_tensor(const Tensor& x, long long block) {
   std::printf(" %lld", static_cast<long long>(x.offset()));
 }
 
-/// Keeps results alive, so that an address identifies one block.
+/// Keeps results alive, because an address must identify one block.
 struct Kept {
   std::size_t faulty = 0;
   Tensors results;

@@ -9,7 +9,7 @@ using namespace gradus;
 
 namespace {
 
-/// Reads the address, because clang removes unused allocations.
+/// Reads the address of an allocation. clang would remove an unused allocation.
 int take(std::size_t bytes) {
   const std::vector<char> taken(bytes);
   const char* volatile first = taken.data();

@@ -9,7 +9,7 @@ using namespace gradus;
 
 namespace {
 
-/// Returns nothing if another part of the input is invalid.
+/// Returns the input with its correct checksum, or nothing if another part is invalid.
 std::optional<std::string> with_right_checksum(fuzz::Bytes input) {
   try {
     io::parse_checkpoint(input, "input");

@@ -1,4 +1,3 @@
-// Fuzzes io::parse_csv.
 #include "gradus/io/csv.h"
 
 #include "gradus/tests/fuzz/watch.h"

@@ -1,4 +1,3 @@
-// Fuzzes io::TensorSource with one file, and the tokenizer in it.
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/pretrained/tensor_source.h"
 #include "gradus/tests/fuzz/watch.h"

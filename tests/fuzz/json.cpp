@@ -1,4 +1,3 @@
-// Fuzzes io::Json.
 #include "gradus/io/json.h"
 
 #include "gradus/tests/fuzz/watch.h"
@@ -7,7 +6,7 @@ using namespace gradus;
 
 namespace {
 
-/// Reads each value, also as the wrong types.
+/// Reads each value as its own type, and as wrong types.
 void look_at(const io::Json& value) {
   for (const auto ask :
        {+[](const io::Json& v) { (void)v.text(); }, +[](const io::Json& v) { (void)v.as_int(); },

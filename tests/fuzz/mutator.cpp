@@ -1,4 +1,4 @@
-// Mutates inputs as libFuzzer does, and also repeats parts of them.
+// Mutates inputs like libFuzzer, and also repeats parts of inputs.
 #include <cstddef>
 #include <cstdint>
 #include <random>

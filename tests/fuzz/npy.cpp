@@ -1,4 +1,3 @@
-// Fuzzes io::parse_npy.
 #include "gradus/io/npy.h"
 
 #include "gradus/tests/fuzz/watch.h"

@@ -1,4 +1,4 @@
-// Repeats a part of an input, to reveal superlinear time or memory.
+// Repeats a part of an input, to detect superlinear time or memory.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 
 namespace gradus::fuzz {
 
-/// Repeats bytes [at, at + length) until the input has up to `most` bytes.
 inline std::vector<std::uint8_t> repeated(std::span<const std::uint8_t> input, std::size_t at,
                                           std::size_t length, std::size_t most) {
   const auto part = input.subspan(at, length);

@@ -22,7 +22,7 @@ gradus::fuzz::Target target = nullptr;
 
 void feed(const std::string& what, const Input& input) {
   std::printf("%s\n", what.c_str());
-  std::fflush(stdout);  // if the target crashes, the input was printed
+  std::fflush(stdout);  // the input is then known if the target crashes
   target(input.data(), input.size());
 }
 
@@ -45,7 +45,7 @@ void feed_cut(const std::string& name, const Input& input) {
 }
 
 /// Tries five other bytes at up to 200 positions: plus one, with the top bit flipped, and three
-/// that are special in the formats.
+/// bytes that are special in the formats.
 void feed_changed(const std::string& name, const Input& input) {
   const std::size_t step = std::max<std::size_t>(1, input.size() / 200);
   for (std::size_t at = 0; at < input.size(); at += step)

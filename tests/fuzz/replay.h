@@ -1,4 +1,3 @@
-// The generated table of fuzz targets.
 #pragma once
 
 #include <cstddef>

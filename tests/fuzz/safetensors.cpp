@@ -1,4 +1,3 @@
-// Fuzzes io::parse_safetensors. A valid file must round-trip.
 #include "gradus/io/safetensors.h"
 
 #include "gradus/tests/fuzz/watch.h"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes the seeds: a few small files of each format, valid and invalid, in every form that its reader supports.
 
-    tests/fuzz/seeds.py            into tests/fuzz/corpus/TARGET/; keeps other files there, such as a fuzzer's finds
+    tests/fuzz/seeds.py            writes to tests/fuzz/corpus/TARGET/; keeps other files, such as a fuzzer's finds
 
-Uses only the standard library, so that seeds do not come from the code under test."""
+Uses only the standard library, because seeds must not come from the code under test."""
 import json
 import struct
 import sys
@@ -148,7 +148,7 @@ def pretrained(model="BPE", vocab=None, **parts):
 
 
 def pretrained_seeds():
-    """tokenizer.json files; the target `tokenizer` reads them, too."""
+    """tokenizer.json files, which the target `tokenizer` also reads."""
     few = {"a": 0, "b": 1, "##b": 2, "[UNK]": 3}
     piece = {"type": "WordPiece", "vocab": few, "unk_token": "[UNK]", "continuing_subword_prefix": "##",
              "max_input_chars_per_word": 100}

@@ -1,4 +1,3 @@
-// Fuzzes functions that read bytes as UTF-8, pieces and ids.
 #include "gradus/io/text.h"
 
 #include "gradus/io/bpe.h"

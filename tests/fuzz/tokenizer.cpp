@@ -1,4 +1,3 @@
-// Fuzzes io::tokenizer_from_json.
 #include "gradus/io/tokenizer.h"
 
 #include <algorithm>

@@ -26,7 +26,7 @@ void count(std::int64_t bytes) {
 constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;
 
 void* allocate(std::size_t bytes, std::size_t alignment) {
-  if (bytes > kMostAtOnce) violated(str_cat("it requests ", bytes, " bytes at once"));
+  if (bytes > kMostAtOnce) violated(str_cat("the reader requests ", bytes, " bytes at once"));
   void* data = nullptr;
   if (posix_memalign(&data, std::max(alignment, sizeof(void*)), bytes) != 0) return nullptr;
   count(static_cast<std::int64_t>(malloc_usable_size(data)));
@@ -54,11 +54,11 @@ void violated(const std::string& what) {
 void check_message(std::string_view message) {
   const auto quote = [&] { return io::quote(message); };
   if (message.size() > 1000)
-    violated(str_cat("its message has ", message.size(), " bytes: ", quote()));
-  if (!io::is_utf8(message)) violated("its message is not UTF-8: " + quote());
+    violated(str_cat("the message has ", message.size(), " bytes: ", quote()));
+  if (!io::is_utf8(message)) violated("the message is not UTF-8: " + quote());
   const bool line = std::none_of(message.begin(), message.end(),
                                  [](char c) { return static_cast<unsigned char>(c) < 0x20; });
-  if (message.empty() || !line) violated("its message is not one line: " + quote());
+  if (message.empty() || !line) violated("the message is not one line: " + quote());
 }
 
 Watch::Watch(std::size_t input_bytes, std::int64_t constant_bytes)
@@ -72,9 +72,10 @@ Watch::Watch(std::size_t input_bytes, std::int64_t constant_bytes)
 void Watch::check() const {
   const double seconds = static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC;
   const std::int64_t bytes = peak + memory::usage().peak_bytes - live_before_;
-  if (seconds > kSeconds) violated(str_cat("it took ", seconds, " s; ", kSeconds, " are allowed"));
+  if (seconds > kSeconds)
+    violated(str_cat("the reader took ", seconds, " s; ", kSeconds, " are allowed"));
   if (bytes > most_bytes_)
-    violated(str_cat("it took ", bytes, " bytes of memory; ", most_bytes_, " are allowed"));
+    violated(str_cat("the reader took ", bytes, " bytes of memory; ", most_bytes_, " are allowed"));
 }
 
 }  // namespace gradus::fuzz

@@ -1,8 +1,8 @@
 // Limits on a reader's time, memory and errors.
 //
 // For an input of n bytes, a reader may use 0.2 seconds of CPU time, and 100 n bytes of memory plus
-// a constant. It must return a result, or throw a FileError with a single short line. A violation
-// is printed and ends the program with code 1, so that libFuzzer keeps the input.
+// a constant. It must return a result, or throw a FileError with a single short line. The program
+// prints a violation and ends with code 1, which makes libFuzzer keep the input.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ inline std::string_view text_of(Bytes bytes) {
 
 inline constexpr double kSeconds = 0.2;
 inline constexpr std::int64_t kTimesItsSize = 100;
-/// Allows for buffers that do not grow with the input: streams, messages and the JSON library use a
-/// few kB each, read_numbers at most 128 KiB.
+/// Memory for buffers of constant size. Streams, messages and the JSON library use a few kB each,
+/// and read_numbers at most 128 KiB.
 inline constexpr std::int64_t kConstantBytes = 256 << 10;
 
 [[noreturn]] void violated(const std::string& what);
@@ -47,7 +47,6 @@ class Watch {
   std::clock_t start_;
 };
 
-/// Returns the result of `read`, or nothing if it throws a FileError. Checks the limits.
 template <class F>
 auto read_within_limits(std::size_t input_bytes, F read,
                         std::int64_t constant_bytes = kConstantBytes)
@@ -61,7 +60,7 @@ auto read_within_limits(std::size_t input_bytes, F read,
     check_message(refusal.what());
     return std::nullopt;
   } catch (const std::exception& other) {
-    violated(std::string("it threw an exception other than a FileError: ") + other.what());
+    violated(std::string("the reader threw an exception other than a FileError: ") + other.what());
   }
   watch.check();
   return result;

@@ -1,4 +1,3 @@
-// Fuzzes parse_wav of examples/listen.
 #include "gradus/examples/apps/listen/wav.h"
 
 #include "gradus/tests/fuzz/watch.h"

@@ -1,6 +1,5 @@
 # Compiles each header as the only include of a file, with warnings as errors. Part of the target
-# `nightly`. Leaves out headers that the .cpp of the same name includes first, and adapters, which need
-# other libraries.
+# `nightly`. Skips headers that their .cpp includes first, and adapters.
 set(headers_alone)
 foreach(component IN LISTS gradus_components)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"

@@ -12,7 +12,6 @@ namespace {
 
 using Folders = std::vector<std::string>;
 
-/// The folders that each folder may include, in addition to itself.
 const Folders kEngine = {"engine/base", "engine/gemm", "engine"};
 const std::map<std::string, Folders> kMayInclude = {
     {"engine/base", {}},
@@ -55,7 +54,6 @@ std::string included(const std::string& line) {
   return close == std::string::npos ? "" : line.substr(open + 1, close - open - 1);
 }
 
-/// Returns the problem of this include, or "".
 std::string fault(const Source& source, const std::string& line) {
   const std::string target = included(line);
   if (target.empty()) return "";
@@ -138,7 +136,7 @@ TEST_CASE("public headers include only the standard library and Gradus") {
 TEST_CASE("only one file uses OpenMP and only one uses CBLAS") {
   for (const Source& source : all_sources()) {
     if (source.component == "tests" || source.component == "bench")
-      continue;  // these may compare with both
+      continue;  // these may be compared with check/raw
     for (const std::string& line : source.lines) {
       INFO(source.path << ": " << line);
       const bool openmp = line.find("#pragma omp") != std::string::npos ||

@@ -16,7 +16,6 @@ std::size_t columns(const std::string& line) {
   }));
 }
 
-/// Matches entire identifiers only.
 bool has_word(const std::string& line, const std::string& word) {
   const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
   for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at + 1)) {
@@ -56,11 +55,11 @@ TEST_CASE("a source opens with a description or its header, and headers have gua
   for (const Source& source : all_sources()) {
     INFO(source.path);
     REQUIRE(!source.lines.empty());
-    if (source.header) {  // its only type may have the description
+    if (source.header) {  // the description may be that of its only type
       CHECK(contains(source.lines, "#pragma once"));
       continue;
     }
-    if (source.path.rfind("tests/", 0) == 0) continue;  // test names suffice
+    if (source.path.rfind("tests/", 0) == 0) continue;  // test titles describe the file
     const std::string own = std::filesystem::path(source.path).stem().string() + ".h\"";
     const std::string& first = source.lines[0];
     const bool opens_with_header =
@@ -69,7 +68,7 @@ TEST_CASE("a source opens with a description or its header, and headers have gua
   }
 }
 
-// CMake lists cannot end inside brackets: ctest would merge all tests that follow such a name.
+// CMake lists cannot end inside brackets. ctest would merge all tests after such a name.
 TEST_CASE("names of tests close their brackets") {
   for (const Source& source : all_sources())
     for (const std::string& line : source.lines) {
@@ -102,7 +101,7 @@ TEST_CASE("the library neither ends the program nor uses global random state") {
   }
 }
 
-/// C has no other form of constants, and builds may compile the checker's headers once.
+/// C has no other constants, and builds may compile the checker's headers once.
 bool may_have_macros(const std::string& path) {
   return path.rfind("engine/base/", 0) == 0 || path.rfind("check/c/", 0) == 0 ||
          path == "check/raw/values.h" || path == "check/raw/compiled.cpp";

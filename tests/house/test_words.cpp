@@ -18,7 +18,7 @@ struct Phrase {
   std::string_view odd, better;
 };
 
-/// Phrases that are never right here. Add one only if it cannot occur in a good sentence.
+/// Phrases that are always wrong. Add a phrase only if it cannot occur in a good sentence.
 constexpr Phrase kPhrases[] = {
     {"a matter of", "depends on"},
     {"amongst", "among"},
@@ -98,7 +98,6 @@ std::vector<std::string> findings(const Prose& prose) {
   return out;
 }
 
-/// Returns Markdown without code.
 Prose prose_of(const std::vector<std::string>& lines) {
   Prose out;
   bool code = false, fence = false;

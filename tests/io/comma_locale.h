@@ -1,4 +1,3 @@
-// A locale with a decimal comma.
 #pragma once
 
 #include <locale>

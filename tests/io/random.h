@@ -1,4 +1,3 @@
-// Random contents for files.
 #pragma once
 
 #include <cstring>

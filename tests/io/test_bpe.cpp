@@ -1,4 +1,3 @@
-// Tests word and byte-pair tokenizers.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -55,7 +54,7 @@ Ids merged(const std::string& piece,
   return ids;
 }
 
-/// Learns merges, and counts all pairs again for each merge.
+/// Learns merges, recounting all pairs for each merge.
 std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> learnt(const std::string& text,
                                                                      std::int64_t vocab) {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> joined;
@@ -91,7 +90,7 @@ TEST_CASE("pieces are words with the preceding space, as in GPT-2") {
   CHECK(cut("").empty());
 }
 
-TEST_CASE("bpe learns the pairs that its definition gives and merges them in that order") {
+TEST_CASE("bpe learns pairs by definition and merges them in the learned order") {
   std::string text = kText;
   for (unsigned seed = 1; seed < 4; ++seed) {
     const io::BpeTokenizer tokenizer = io::BpeTokenizer::train(text, 300);
@@ -106,7 +105,7 @@ TEST_CASE("bpe learns the pairs that its definition gives and merges them in tha
       expected.insert(expected.end(), ids.begin(), ids.end());
     }
     CHECK(tokenizer.encode(text) == expected);
-    for (std::mt19937 random(seed); text.size() < 400 * seed;)  // makes many ties
+    for (std::mt19937 random(seed); text.size() < 400 * seed;)  // generates many ties
       text += "aab b\n"[random() % 6];
   }
 }
@@ -141,7 +140,7 @@ TEST_CASE("bpe can learn from a megabyte") {
   CHECK(join(tokenizer, ids) == text);
 }
 
-TEST_CASE("words: frequent words have tokens, and the others share one") {
+TEST_CASE("words: frequent words have their own tokens, and all others share one token") {
   const io::WordTokenizer tokenizer = io::WordTokenizer::train("a cat a dog a cat,", 5);
   CHECK(tokenizer.vocab_size() == 5);  // " a" and " cat" occur twice; the others are in byte order
   CHECK(tokenizer.bytes_of(0) == "<unknown>");
@@ -195,7 +194,7 @@ TEST_CASE("bpe: unknown bytes are omitted, and no merge crosses them") {
   CHECK_REFUSES(FileError, tokenizer.require_all_bytes("v"), "v", "0");
 }
 
-TEST_CASE("bpe: a piece that is a token stays whole if whole_first is set") {
+TEST_CASE("bpe: a piece that is a token is not split if whole_first is set") {
   BpeTokenizer tokenizer({"a", "b", "c", "ab", "abc"}, {{0, 1}}, "t");
   CHECK(ids_of(tokenizer, "abc") == Ids{3, 2});
   CHECK(ids_of(tokenizer, "ab") == Ids{3});
@@ -237,7 +236,7 @@ TEST_CASE("bpe: a vocabulary must have the ids 0 to n - 1, each once, and no emp
     CHECK_REFUSES(FileError, read(text), std::string("id ") + message);
 }
 
-TEST_CASE("bpe: merges that do not fit the tokens are rejected") {
+TEST_CASE("bpe: merges that contradict the tokens are rejected") {
   using Merges = std::vector<io::BpeTokenizer::Merge>;
   const auto message = [](std::vector<std::string> tokens, Merges merges) {
     return refusal([&] { io::BpeTokenizer(std::move(tokens), std::move(merges), "t"); });
@@ -310,7 +309,7 @@ TEST_CASE("words and bpe: malformed tokenizer files are rejected") {
         "t: ", message);
 }
 
-TEST_CASE("characters: the first and last code points are tokens too") {
+TEST_CASE("characters: the first and last code points can be tokens") {
   const std::string all("\0a\xF4\x8F\xBF\xBF", 6);
   const io::CharTokenizer tokenizer(all);
   CHECK(tokenizer.characters() == std::vector<char32_t>{0, U'a', 0x10FFFF});

@@ -39,7 +39,7 @@ TEST_CASE("ticks are round and enclose the range") {
   CHECK_THROWS_AS(round_ticks(-1e308, 1e308, 5), ValueError);    // the difference overflows
   CHECK_THROWS_AS(round_ticks(-5e-324, 5e-324, 5), ValueError);  // a fifth of the range is 0
   CHECK_THROWS_AS(round_ticks(0, 1, 0), ValueError);
-  CHECK(round_ticks(1e20, std::nextafter(1e20, 2e20), 5).size() < 20);  // the function terminates
+  CHECK(round_ticks(1e20, std::nextafter(1e20, 2e20), 5).size() < 20);  // must terminate
 }
 
 TEST_CASE("points of a curve match the axes") {

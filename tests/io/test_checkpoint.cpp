@@ -1,4 +1,3 @@
-// Tests that checkpoints load completely or not at all.
 #include <csignal>
 #include <string>
 #include <vector>
@@ -50,7 +49,7 @@ TEST_CASE("checkpoint: every flipped bit is detected") {
     write_bytes(folder / "damaged", damaged);
     INFO("byte " << i);
     try {
-      // Only harmless changes, such as other blanks in JSON, may load.
+      // Only harmless changes, such as different blanks in JSON, may load.
       const io::Checkpoint loaded = io::load_checkpoint(folder / "damaged");
       CHECK(loaded.facts == saved.facts);
       for (const auto& [name, tensor] : saved.tensors) CHECK(same(loaded.tensors.at(name), tensor));
@@ -72,7 +71,7 @@ TEST_CASE("checkpoint: a file truncated anywhere is rejected") {
   }
 }
 
-TEST_CASE("checkpoint: the error for another file names what is missing") {
+TEST_CASE("checkpoint: the error for another file states the missing part") {
   const Folder folder;
   CHECK(contains(fault(folder / "none"), folder / "none"));
   io::save_safetensors(folder / "model.safetensors", {{"w", tensor({1, 2})}});
@@ -130,7 +129,7 @@ TEST_CASE("checkpoint: kill -9 at any moment leaves a complete file") {
     kill(child, SIGKILL);
     int status = 0;
     REQUIRE(waitpid(child, &status, 0) == child);
-    CHECK(WIFSIGNALED(status));  // the child was killed during a save
+    CHECK(WIFSIGNALED(status));
     const io::Checkpoint found = io::load_checkpoint(path);
     const double found_step = std::stod(found.facts.at("step"));
     CHECK(found_step >= 1);

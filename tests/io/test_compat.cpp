@@ -48,7 +48,7 @@ TEST_CASE("arrays and tables of version 0.1.0 are read") {
   CHECK(same(table.values, tensor(std::vector<double>{0.1, 1e300, -2, 1.0 / 3}, {2, 2})));
 }
 
-TEST_CASE("tokenizers of version 0.1.0 give their ids") {
+TEST_CASE("tokenizers of version 0.1.0 return the same ids") {
   const std::string text = "the größe, cats";
   check_tokenizer("character", 17, "the größe", {14, 8, 5, 0, 7, 12, 16, 15, 5}, "the größe");
   check_tokenizer("byte", 256, text,

@@ -1,4 +1,3 @@
-// Tests CSV tables.
 #include <clocale>
 #include <string>
 #include <vector>
@@ -102,7 +101,7 @@ TEST_CASE("csv: a table is written as the documented text") {
   CHECK(written({}, indices({3, -4}).view({1, 2})) == "3,-4\n");
 }
 
-TEST_CASE("csv: a plus sign is accepted before a number and rejected by itself") {
+TEST_CASE("csv: a plus sign is accepted only before a number") {
   CHECK(same(parse("+1,+.5,+1e2").values, doubles({1, 0.5, 100}, {1, 3})));
   for (const std::string text : {"+", "++1", "+-1", "-", "+ 1", "-+1"}) {
     CHECK(contains(fault("1\n" + text), "line 2"));

@@ -1,4 +1,3 @@
-// Tests files, JSON and model configurations.
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
@@ -21,7 +20,6 @@
 namespace gradus::testing::test_files {
 namespace {
 
-/// RAII guard that passes file changes to `watch`.
 struct Watched {
   explicit Watched(std::function<int(const io::FileChange&)> watch) {
     io::file_watch = std::move(watch);
@@ -135,7 +133,6 @@ TEST_CASE("files that are not models are rejected in one line") {
 
 namespace {
 
-/// RAII guard that removes permissions.
 class Closed {
  public:
   explicit Closed(std::string path) : path_(std::move(path)) {

@@ -1,4 +1,3 @@
-// Tests reading bytes at any offset, and values in multiple pieces.
 #include "gradus/io/input.h"
 
 #include "gradus/io/pretrained/tensor_source.h"
@@ -48,8 +47,9 @@ TEST_CASE("bytes of a file or of memory can be read in any order") {
     for (const std::uint64_t at : {61u, 64u, 65u, 1000u}) {
       char out[4];
       CHECK(refusal([&] { input->read(at, out, 4); }) ==
-            input->name() + ": needs bytes " + std::to_string(at) + " to " +
-                std::to_string(at + 4) + ", but the file has only 64 bytes. It is truncated.");
+            input->name() + ": cannot read bytes " + std::to_string(at) + " to " +
+                std::to_string(at + 4) +
+                ", because the file has only 64 bytes. The file is truncated.");
     }
   }
 }

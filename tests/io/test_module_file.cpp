@@ -1,4 +1,3 @@
-// Tests saving and loading a module's weights.
 #include "gradus/io/safetensors.h"
 
 #include "gradus/nn/feed_forward.h"
@@ -29,7 +28,7 @@ TEST_CASE("a module is restored from a file, also in another dtype") {
   CHECK(numbers(wide.up.weight) == numbers(net.up.weight));
 }
 
-TEST_CASE("buffers are saved too") {
+TEST_CASE("buffers are saved with the parameters") {
   const Folder folder;
   nn::BatchNorm1d norm(3), other(3);
   static_cast<void>(norm(randn({8, 3})));  // updates the running statistics
@@ -39,7 +38,7 @@ TEST_CASE("buffers are saved too") {
   CHECK(numbers(other.running_mean) != std::vector<double>{0, 0, 0});
 }
 
-TEST_CASE("a state dict fits its module and shares its values") {
+TEST_CASE("a state dict loads into its module and shares its storage") {
   nn::Linear a(3, 2), b(3, 2);
   b.load_state_dict(a.state_dict());
   CHECK(numbers(b.weight) == numbers(a.weight));
@@ -48,7 +47,7 @@ TEST_CASE("a state dict fits its module and shares its values") {
   CHECK(!a.state_dict().at("weight").requires_grad());
 }
 
-TEST_CASE("a file that does not fit a module changes nothing") {
+TEST_CASE("a file with mismatched tensors does not change a module") {
   const Folder folder;
   nn::Linear small(3, 2), large(4, 2, {.bias = false});
   io::save(folder / "small", small);

@@ -9,7 +9,6 @@
 namespace gradus::testing::test_npy {
 namespace {
 
-/// Returns a .npy file of version 1.0.
 std::string file_of(const std::string& header, const std::string& data = "") {
   std::string bytes("\x93NUMPY\1\0", 8);
   bytes += {static_cast<char>(header.size() % 256), static_cast<char>(header.size() / 256)};
@@ -74,7 +73,7 @@ TEST_CASE("npy: a malformed file is rejected") {
        "the length of the header, 511 bytes, exceeds the file's 11 bytes"},
       {std::string("\x93NUMPY\2\0\0\0\0\x7F{", 13), "the length of the header, 2130706432 bytes"},
       {file_of(""), "a '{' is missing (at its end)"},
-      {file_of("{}"), "it must have the fields descr, fortran_order and shape"},
+      {file_of("{}"), "the dict must have the fields descr, fortran_order and shape"},
       {file_of(good + "x", "1234"), "text follows the dict (before \"x\")"},
       {file_of("{'descr': '<f4', 'descr': '<f4'}"), "\"descr\""},
       {file_of("{'descr': '<f4', 'more': 1}"), "the field \"more\" is unknown"},

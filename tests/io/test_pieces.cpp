@@ -16,7 +16,7 @@ int kind(char c) {
   return c >= '0' && c <= '9' ? 2 : 3;
 }
 
-/// Returns the length of the first piece, before long pieces are split.
+/// Returns the length of the first piece, ignoring the maximum length.
 std::size_t first_of(const std::string& text) {
   for (const std::string each : {"'s", "'t", "'m", "'d", "'re", "'ve", "'ll"})
     if (text.rfind(each, 0) == 0) return each.size();
@@ -31,7 +31,7 @@ std::vector<std::string> naive(std::string text) {
   std::vector<std::string> out;
   while (!text.empty()) {
     std::size_t n = first_of(text);
-    if (n > 128) {  // splits at a character boundary if one is within three bytes
+    if (n > 128) {  // splits at a character boundary within three bytes, if any
       n = 128;
       while (n > 125 && (text[n] & 0xC0) == 0x80) --n;
     }
@@ -81,7 +81,7 @@ TEST_CASE("overlong pieces end at the beginning of a character") {
       }
 }
 
-TEST_CASE("each byte has a letter, and no other character encodes a byte") {
+TEST_CASE("each byte has a visible character, and no other character encodes a byte") {
   std::string all;
   for (int b = 0; b < 256; ++b) {
     const std::string byte(1, static_cast<char>(b));

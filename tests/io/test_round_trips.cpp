@@ -1,4 +1,3 @@
-// Tests that random contents round-trip bit for bit, and that corrupted files are rejected.
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -192,7 +191,7 @@ TEST_CASE("npy: a changed byte of the header is rejected or keeps the shape and 
   });
   change_each(first, 10, end, [&](const std::string& bytes, std::size_t i) {
     INFO("byte " << i << ": " << bytes.substr(10, end - 10));
-    Tensor loaded;  // may load: another type of 4 bytes, blank or quote
+    Tensor loaded;  // may load with another type of 4 bytes, blank or quote
     if (refuses([&] { loaded = parse(bytes); })) return;
     CHECK(loaded.shape() == x.shape());
     CHECK((contains(bytes, "'<i4'") || same(loaded, x)));
@@ -231,13 +230,13 @@ TEST_CASE("checkpoint: the checksum detects a difference in any single part") {
        [&](auto& f) {
          f.tensors["a"] = transpose(x.view({3, 2}), 0, 1);
        }},
-      {"a tensor less", [&](auto& f) { f.tensors.erase("b"); }},
-      {"a tensor more", [&](auto& f) { f.tensors["c"] = Tensor::empty({0}, Dtype::f32); }},
+      {"a missing tensor", [&](auto& f) { f.tensors.erase("b"); }},
+      {"an extra tensor", [&](auto& f) { f.tensors["c"] = Tensor::empty({0}, Dtype::f32); }},
       {"text", [&](auto& f) { f.metadata["k"] = "21"; }},
-      {"text of another", [&](auto& f) { f.metadata["k"] = "1", f.metadata["l"] = "2"; }},
-      {"a fact less", [&](auto& f) { f.metadata.erase("l"); }},
-      {"a fact more", [&](auto& f) { f.metadata["n"] = ""; }},
-      {"its name", [&](auto& f) { f.metadata.erase("m"), f.metadata["n"] = "3"; }}};
+      {"the text of another fact", [&](auto& f) { f.metadata["k"] = "1", f.metadata["l"] = "2"; }},
+      {"a missing fact", [&](auto& f) { f.metadata.erase("l"); }},
+      {"an extra fact", [&](auto& f) { f.metadata["n"] = ""; }},
+      {"the name of a fact", [&](auto& f) { f.metadata.erase("m"), f.metadata["n"] = "3"; }}};
   for (const auto& [what, change] : changes) {
     INFO(what);
     io::TensorFile file{whole.tensors, metadata};
@@ -275,7 +274,7 @@ TEST_CASE("count_of returns a product if and only if the tensor has less than 2â
   CHECK(wrong == 0);
 }
 
-TEST_CASE("a file that shrinks while it is read is an error") {
+TEST_CASE("reading a file that shrinks throws") {
   const Folder here;
   write_bytes(here / "file", std::string(100'000, 'x'));
   io::Input input(here / "file");

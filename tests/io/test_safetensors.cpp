@@ -214,7 +214,7 @@ TEST_CASE("safetensors: tensors must cover the data exactly") {
   }
 }
 
-TEST_CASE("safetensors: shared bytes and endless nesting are rejected quickly") {
+TEST_CASE("safetensors: overlapping tensors and deep nesting are rejected quickly") {
   std::string header = "{";
   for (int i = 0; i < 20000; ++i)
     header += (i ? ",\"" : "\"") + std::to_string(i) + "\":" + entry("F32", "[1]", "[0,4]");

@@ -1,4 +1,3 @@
-// Tests that files are replaced atomically and durably.
 #ifdef __linux__
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -21,7 +20,6 @@ namespace {
 std::atomic<int> synced_files{0}, synced_directories{0};
 }
 
-/// Counts the call, then calls the system's fsync.
 extern "C" int fsync(int file) {
   struct stat about {};
   if (fstat(file, &about) == 0) ++(S_ISDIR(about.st_mode) ? synced_directories : synced_files);
@@ -42,7 +40,7 @@ TEST_CASE("a save syncs its file and its directory before it returns") {
 }
 #endif
 
-TEST_CASE("a save over an existing file leaves the complete old or new one at any moment") {
+TEST_CASE("a save over an existing file leaves the complete old or new file at any moment") {
   const Folder here;
   const std::string path = here / "saved/file";
   const Tensor x = tensor(std::vector<float>{1, 2, 3, 4}, {2, 2});

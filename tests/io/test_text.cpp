@@ -1,4 +1,3 @@
-// Tests UTF-8, and the display of names, numbers and invalid bytes.
 #include <algorithm>
 #include <filesystem>
 #include <limits>
@@ -13,7 +12,6 @@
 namespace gradus::testing::test_text {
 namespace {
 
-/// True if `bytes` is one valid UTF-8 character.
 bool one_character(std::string_view bytes) {
   const std::size_t n = bytes.size();
   const unsigned first = static_cast<unsigned char>(bytes[0]);
@@ -29,7 +27,6 @@ bool one_character(std::string_view bytes) {
   return least[n] <= c && c < 0x110000 && (c < 0xD800 || c > 0xDFFF);
 }
 
-/// True if `bytes` is a proper prefix of a character.
 bool beginning(const std::string& bytes) {
   if (bytes.size() > 3) return false;
   for (const char next : {'\x80', '\xBF'})  // every valid range contains one of these

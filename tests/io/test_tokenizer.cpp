@@ -1,4 +1,3 @@
-// Tests tokenizers and their files.
 #include <random>
 #include <string>
 #include <vector>

@@ -1,5 +1,3 @@
-// Tests that files are written completely or not at all.
-
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,8 +35,8 @@ std::string refusal(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-// Runs first in this file, so that the process has few threads when it forks. The exit code is the
-// number of the failed check.
+// Must be the first test in this file, because the process must have few threads when it forks. The
+// exit code is the number of the failed check.
 TEST_CASE("a write that the system truncates leaves only the old file") {
   const Folder here;
   const std::string path = here / "checkpoint";
@@ -84,7 +82,7 @@ TEST_CASE("a reader sees the complete old or new version while a file is replace
   const std::string path = here / "file", old(200'000, 'a');
   for (const std::size_t size : {0u, 100'000u, 200'000u, 300'000u}) {
     write(path, old);
-    std::ifstream reader(path, std::ios::binary);  // must read the old contents
+    std::ifstream reader(path, std::ios::binary);
     std::filesystem::remove(here / "name of the old one");
     std::filesystem::create_hard_link(path, here / "name of the old one");
     const std::string fresh(size, 'b');
@@ -131,7 +129,7 @@ TEST_CASE("a relative path without a directory works") {
   CHECK(read_bytes(here / "plain name") == "text");
 }
 
-TEST_CASE("a write that fails at its k-th step leaves only the old file or the new one") {
+TEST_CASE("a write that fails at its k-th step leaves only the old or the new file") {
   for (const int cause : {ENOSPC, EDQUOT, EACCES, EIO}) {
     int failing = 0;
     for (bool failed = true; failed; ++failing) {

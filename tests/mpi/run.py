@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs with several processes under mpirun on this machine.
+"""Tests runs with several processes under mpirun on this machine.
 
     run.py CASE --mpirun MPIRUN --program PROGRAM --gpt GPT [--times 20]
 
 CASE: bits, gpt, kill, or a fault: die, stop, throw, diverge, binary, settings. PROGRAM is tests/mpi/program.cpp.
-In kill, a process is killed and the run is resumed --times times.
+kill repeats the following --times times: kill a process, and resume the run.
 """
 import argparse
 import hashlib

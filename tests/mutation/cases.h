@@ -1,4 +1,4 @@
-// Cases that may detect mutants: each is a test, or a sample under one condition.
+// Cases that may detect mutants. A case is a test, or a sample under one condition.
 #pragma once
 
 #include <functional>

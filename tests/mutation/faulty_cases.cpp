@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kRight = 200, kTogether = 10;
 
-/// Returns "" if the report fails and names the right cause.
+/// Returns "" if the report fails and contains the correct cause.
 std::string caught(const check::Report& report, std::size_t input, const std::string& cause) {
   if (report.verdict != check::Verdict::fail) return "passed: " + report.text();
   return report.inputs[input].cause.name == cause ? "" : "another cause: " + report.text();

@@ -5,8 +5,8 @@
 // Each line of LIST describes a mutant: its number, the number of its site, and its source. Each of
 // JOBS processes uses a folder in SCRATCH for files.
 //
-// First runs each case without a mutant, to record the sites that it reaches. Leaves out cases that
-// fail, and prints 0<tab>left out<tab>CASE for each. Then prints a line for each mutant:
+// First runs each case without a mutant, to record the sites that it reaches. Omits cases that
+// fail, and prints 0<tab>left out<tab>CASE for each. Then prints a line per mutant:
 // NUMBER<tab>killed or survived<tab>CASE.
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -30,7 +30,7 @@
 #include "gradus/tests/mutation/cases.h"
 #include "gradus/tests/mutation/mutant.h"
 
-/// Disables signal handlers: Catch2's handler allocates, and would deadlock after a crash in
+/// Disables signal handlers, because Catch2's handler allocates and would deadlock after a crash in
 /// malloc. std::signal still works.
 extern "C" int sigaction(int, const struct sigaction*, struct sigaction* before) noexcept {
   if (before) *before = {};
@@ -143,7 +143,6 @@ void empty(const std::filesystem::path& folder) {
     std::filesystem::remove_all(entry, ignored);
 }
 
-/// Runs `body` in `jobs` processes. Returns false if a process fails.
 template <class Body>
 bool side_by_side(int jobs, const std::string& scratch, Body body) {
   std::fflush(stdout);
@@ -158,7 +157,6 @@ bool side_by_side(int jobs, const std::string& scratch, Body body) {
   return good;
 }
 
-/// Returns CPU seconds, including those of ended children.
 double seconds_computed() {
   double seconds = 0;
   for (const int who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
@@ -170,7 +168,7 @@ double seconds_computed() {
   return seconds;
 }
 
-/// Results of a case without a mutant. It reaches sites reached[begin] … of Learned.
+/// Results of a case without a mutant. The case reaches sites reached[begin] … of Learned.
 struct Known {
   double seconds;
   std::size_t begin, count;
@@ -179,7 +177,7 @@ struct Known {
 struct Learned {
   Known* known;
   int* reached;
-  std::atomic<std::size_t>* used;  // number of used elements of `reached`
+  std::atomic<std::size_t>* used;
 };
 
 /// Records the sites that a case reaches: none if it fails or is too slow.

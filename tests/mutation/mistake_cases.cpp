@@ -1,4 +1,3 @@
-// Makes a case for each mistake in tests/ops/test_complete.cpp.
 #include <utility>
 
 #include "gradus/engine/base/error.h"

@@ -8,13 +8,14 @@ namespace gradus {
 extern int gradus_mutant;                      // 0: none
 extern unsigned char* gradus_mutants_reached;  // indexed by the first mutant of a site
 
-/// True if one of mutants first … last is active. These share a site, which is recorded as reached.
+/// True if one of the mutants first … last is active. These mutants share a site, which is recorded
+/// as reached.
 inline bool gradus_mutant_among(int first, int last) {
   if (gradus_mutants_reached) gradus_mutants_reached[first] = 1;
   return static_cast<unsigned>(gradus_mutant - first) <= static_cast<unsigned>(last - first);
 }
 
-/// Converts `x` to To, the type of the expression that it replaces. A temporary must not replace a
+/// Converts `x` to To, the type of the replaced expression. A temporary must not replace a
 /// reference to a class, because the reference would dangle.
 template <class To, class X>
 constexpr decltype(auto) gradus_like(X&& x) {

@@ -1,4 +1,3 @@
-// Makes a case for each sample under each condition in tests/ops/test_registry.cpp.
 #include <algorithm>
 
 #include "gradus/check/gradients.h"
@@ -38,7 +37,6 @@ std::string second(const Sample& sample) {
   return sample.differences && sample.second ? differences(sample, true) : "";
 }
 
-/// Compares results with fewer inputs that require a gradient.
 std::string with_fewer(const Sample& sample, const std::vector<bool>& wanted,
                        const Result& expected) {
   for (const Backward way : {Backward::kernels, Backward::recorded}) {

@@ -1,4 +1,3 @@
-// Makes a case for each test.
 #define CATCH_CONFIG_RUNNER
 #include <algorithm>
 
@@ -36,7 +35,6 @@ std::vector<Test> all_tests() {
   return all;
 }
 
-/// Escapes a name for Catch2's command line.
 std::string quoted(const std::string& name) {
   std::string out;
   for (const char c : name) {

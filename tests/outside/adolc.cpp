@@ -1,4 +1,3 @@
-// Checks ADOL-C's tapes, and a branch that was not recorded.
 #include <iostream>
 
 #include <adolc/adouble.h>

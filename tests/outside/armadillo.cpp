@@ -1,4 +1,3 @@
-// Uses the checker with Armadillo's matrices, which are column-major.
 #include <iostream>
 
 #include <gradus/check/adapters/armadillo.h>

@@ -1,4 +1,3 @@
-// Uses the checker in a Catch2 test.
 #include <cmath>
 #include <vector>
 
@@ -21,6 +20,6 @@ TEST_CASE("a correct derivative passes") {
 }
 
 TEST_CASE("a wrong derivative fails") {
-  CHECK_THAT(gradus::check::raw("dy alone", tanh_of, wrong, x),
+  CHECK_THAT(gradus::check::raw("dy only", tanh_of, wrong, x),
              gradus::check::HasCorrectGradients());
 }

@@ -1,4 +1,3 @@
-// Checks Ceres' cost functions and manifolds.
 #include <iostream>
 
 #include <ceres/autodiff_cost_function.h>
@@ -43,7 +42,7 @@ struct Turned {
   }
 };
 
-/// Returns the Jacobian of the inverse rotation, which has the same value at the identity.
+/// The Jacobian of the inverse rotation, which has the same value at the identity.
 struct WrongTurn : ceres::SizedCostFunction<3, 4, 3> {
   ceres::AutoDiffCostFunction<Turned, 3, 4, 3> right{new Turned};
   bool Evaluate(double const* const* x, double* r, double** j) const override {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the CPU seconds to compile the raw checker's header and two checks (plain.cpp) at -O0: the
-# minimum of five.   tests/outside/compile_time.sh [COMPILER]
+# tests/outside/compile_time.sh [COMPILER] prints the CPU seconds to compile the raw checker's
+# header and two checks (plain.cpp) at -O0, the minimum of five.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 work=$(mktemp -d)

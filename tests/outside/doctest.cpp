@@ -1,4 +1,3 @@
-// Uses the checker in a doctest test.
 #include <cmath>
 #include <vector>
 
@@ -13,4 +12,4 @@ static const double x = 0.5;
 
 TEST_CASE("a correct derivative passes") { CHECK(gradus::check::raw("tanh", tanh_of, right, x)); }
 
-TEST_CASE("a wrong derivative fails") { CHECK(gradus::check::raw("dy alone", tanh_of, wrong, x)); }
+TEST_CASE("a wrong derivative fails") { CHECK(gradus::check::raw("dy only", tanh_of, wrong, x)); }

@@ -1,4 +1,3 @@
-// Uses the checker with Eigen's matrices, functors and AutoDiffScalar.
 #include <iostream>
 
 #include <gradus/check/adapters/eigen.h>
@@ -7,7 +6,6 @@ namespace check = gradus::check;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-/// A functor for NumericalDiff and LevenbergMarquardt.
 struct Residuals {
   using InputType = VectorXd;
   using ValueType = VectorXd;

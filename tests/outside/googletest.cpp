@@ -1,4 +1,3 @@
-// Uses the checker in a GoogleTest test.
 #include <cmath>
 #include <vector>
 
@@ -16,6 +15,6 @@ TEST(Tanh, RightDerivative) {
 }
 
 TEST(Tanh, WrongDerivative) {
-  const gradus::check::Report report = gradus::check::raw("dy alone", tanh_of, wrong, x);
+  const gradus::check::Report report = gradus::check::raw("dy only", tanh_of, wrong, x);
   EXPECT_TRUE(report) << report;
 }

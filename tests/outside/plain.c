@@ -39,5 +39,5 @@ static int verdict(const char* name, gradus_vjp vjp) {
 int main(void) {
   if (gradus_check_version() != GRADUS_CHECK_VERSION) return 3;
   if (verdict("tanh", right) != GRADUS_PASS) return 2;
-  return verdict("tanh, dy alone", wrong) == GRADUS_FAIL ? 1 : 0; /* 1: detected */
+  return verdict("tanh, dy only", wrong) == GRADUS_FAIL ? 1 : 0; /* 1: detected */
 }

@@ -1,4 +1,3 @@
-// Uses the checker without a test framework.
 #include <cmath>
 #include <iostream>
 #include <vector>
@@ -25,7 +24,7 @@ Vector wrong(const Vector&, const Vector& dy) { return dy; }
 int main() {
   const Vector x{0.5, -1.25, 2.0};
   const gradus::check::Report good = gradus::check::raw("tanh", tanh_of, right, x);
-  const gradus::check::Report bad = gradus::check::raw("tanh, dy alone", tanh_of, wrong, x);
+  const gradus::check::Report bad = gradus::check::raw("tanh, dy only", tanh_of, wrong, x);
   std::cout << good << bad;
   return good ? (bad ? 0 : 1) : 2;  // 1: the fault was not detected
 }

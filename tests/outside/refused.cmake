@@ -1,4 +1,4 @@
-# Compiles each case of refused.cpp: must give one error, with the text after "expect:".
+# Compiles each case of refused.cpp, which must cause one error with the text after "expect:".
 #   cmake -DTREE=<source> -DWORK=<folder> -DCXX=g++ -P refused.cmake
 file(MAKE_DIRECTORY "${WORK}")
 file(CREATE_LINK "${TREE}" "${WORK}/gradus" SYMBOLIC)

@@ -1,4 +1,5 @@
-// Invalid arguments must cause one helpful error. refused.cmake compiles each case.
+// Invalid arguments, which must each cause one error that states the fix. refused.cmake compiles
+// the cases.
 #include <cmath>
 #include <iostream>
 #include <map>
@@ -25,9 +26,9 @@ void look(F f, D d, const A&... inputs) {
 }
 
 void refused() {
-#if CASE == 1  // expect: an input is a number, or a vector, array, span or C array
+#if CASE == 1  // expect: an input must be a number, or a vector, array, span or C array
   look([](const Own& s) { return s.a; }, [](const Own& s) { return s; }, Own{});
-#elif CASE == 2   // expect: an input is a number, or a vector, array, span or C array
+#elif CASE == 2   // expect: an input must be a number, or a vector, array, span or C array
   look([](const auto& s) { return s.a; }, [](const auto& s, auto) { return s; }, Own{});
 #elif CASE == 3   // expect: an overloaded function is only accepted for one number
   std::cout << gradus::check::raw("f", std::exp, by_x, V{1, 2});
@@ -42,9 +43,9 @@ void refused() {
 #elif CASE == 8   // expect: the derivative must be vjp(inputs
   look(
       square, [](double x, double, double, double) { return x; }, 1.0);
-#elif CASE == 9   // expect: a function must return the types that inputs may have
+#elif CASE == 9   // expect: a function must return a type that inputs may have
   look([](double x) { return std::map<int, double>{{1, x}}; }, by_x, 1.0);
-#elif CASE == 10  // expect: a function must return the types that inputs may have
+#elif CASE == 10  // expect: a function must return a type that inputs may have
   look(
       square,
       [](double x) {

@@ -1,5 +1,5 @@
-# Installs the checker without the library, builds this folder's project for one framework and
-# checks its output.
+# Installs the checker without the library, builds the project in this directory for one framework,
+# and checks its output.
 #   cmake -DFRAMEWORK=plain -DTREE=<source> -DWORK=<folder> -DCXX=g++ -DGENERATOR=Ninja -P run.cmake
 function(run what)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE out)
@@ -36,7 +36,7 @@ if(NOT result EQUAL 1)
 endif()
 set(parts "GRADCHECK FAIL")
 if(FRAMEWORK MATCHES "^(plain|quick|catch2|googletest|doctest)$")
-  list(APPEND parts "dy alone" "times what it should be" "reproduce: check::raw")
+  list(APPEND parts "dy only" "times what it should be" "reproduce: check::raw")
 endif()
 foreach(part IN LISTS parts)
   string(FIND "${out}" "${part}" at)

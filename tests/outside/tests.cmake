@@ -1,5 +1,5 @@
-# The checker without the library, from installed headers: a project for each test framework, and
-# for each library with an adapter. Missing ones are skipped by name.
+# The checker without the library, from installed headers: one project per test framework, and per
+# library with an adapter. Missing ones are skipped by name.
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   return()
 endif()
@@ -17,5 +17,5 @@ add_test(NAME "outside/misuse does not compile and gives the reason" COMMAND ${C
   -DCXX=${CMAKE_CXX_COMPILER} -P "${outside}/refused.cmake")
 set_tests_properties("outside/misuse does not compile and gives the reason" PROPERTIES
   LABELS nightly TIMEOUT 300)
-# These run for every change.
+# Run for every change.
 set_tests_properties(outside/plain outside/c outside/catch2 PROPERTIES LABELS "nightly;ci")

@@ -1,4 +1,3 @@
-// Uses the checker with xtensor's arrays and their shapes.
 #include <iostream>
 
 #include <gradus/check/adapters/xtensor.h>
@@ -16,7 +15,7 @@ int main() {
   };
   const check::Report good = check::raw("tanh", f, right, x);
   const check::Report bad = check::raw(
-      "tanh, dy alone", f, [](const A&, const A& dy) { return dy; }, x);
+      "tanh, dy only", f, [](const A&, const A& dy) { return dy; }, x);
   std::cout << good << bad;
   return good && good.inputs[0].shape == check::Dims{2, 3} ? (bad ? 0 : 1) : 2;
 }

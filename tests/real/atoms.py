@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""RXNMapper (wheel rxnmapper): must reproduce the three results that its own tests publish. Needs no other package.
+"""Compares RXNMapper (wheel rxnmapper) with the three results that its tests publish. Needs no other package.
 
-Reactions are canonical SMILES, as the package's chemistry writes them, because Gradus has no chemistry.
+Reactions are canonical SMILES, as the package writes them, because Gradus cannot convert SMILES.
 The published maps give the reactants' atom for each atom of the product, counted from 0."""
 import glob
 import os
@@ -25,7 +25,7 @@ ATOM = re.compile(r"\[[^]]+]|Br|Cl|[BCNOSPFI]|[bcnosp]")
 
 
 def map_in(text):
-    """For each product atom, the index of the reactants' atom with the same label."""
+    """The index of the reactants' atom with the same label, for each product atom."""
     reactants, products = text.split(">>")
     labels = [[re.search(r":(\d+)]", atom) for atom in ATOM.findall(side)] for side in (reactants, products)]
     place = {found.group(1): i for i, found in enumerate(labels[0]) if found}

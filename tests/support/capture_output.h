@@ -9,7 +9,7 @@
 
 namespace gradus::testing {
 
-/// Returns what f writes to stderr. f must not throw.
+/// Returns the output of f on stderr. f must not throw.
 template <class F>
 std::string capture_output(F&& f) {
   std::FILE* file = std::tmpfile();

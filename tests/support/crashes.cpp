@@ -21,7 +21,7 @@ std::string name_of(const std::string& path) { return fs::path(path).filename().
 
 bool temporary(const std::string& name) { return name.find(".tmp-") != std::string::npos; }
 
-/// How much of the data written after the last sync reached the disk.
+/// The fraction of the data written after the last sync that reached the disk.
 enum class Arrived { nothing, half, length, all };
 
 struct File {
@@ -86,7 +86,7 @@ class Disk {
     names_.push_back(std::move(names));
   }
 
-  /// Every completed rename must survive from here on.
+  /// Requires every completed rename to survive all later crashes.
   void settle() {
     for (const auto& [name, versions] : versions_) promised_[name] = versions.size();
   }
@@ -136,8 +136,6 @@ Files finished(const std::string& directory) {
   return files;
 }
 
-/// Resumes the run. If there is no checkpoint, resume() throws a one-line error and the run
-/// restarts.
 void resume_or_start(const Resumable& run) {
   if (fs::exists(run.directory + "/checkpoint.safetensors")) return run.resume();
   std::string message = "\n";
@@ -179,8 +177,7 @@ Recording record(const Resumable& run) {
   return {changes, finished(run.directory)};
 }
 
-/// Resumes from `most` evenly spaced entries of `list`, or from all if there are fewer. Returns
-/// their number.
+/// Resumes from at most `most` evenly spaced entries of `list`. Returns their number.
 std::size_t replay(const Resumable& run, const std::vector<Crash>& list, const Files& expected,
                    std::size_t most) {
   for (const Crash& crash : list) CHECK(crash.lost == "");

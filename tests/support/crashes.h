@@ -1,8 +1,8 @@
 // Simulates the possible states of a disk after a power failure, from recorded changes.
 //
-// A change is lost unless its file was synced after it; for changes of names, the directory must
-// have been synced. Names in a directory are lost latest first. Of the data written to a file after
-// its last sync, none, half, all, or only the length survives.
+// A change survives if its file (for names, its directory) was synced after the change. The latest
+// name changes are lost first. Of data written to a file after its last sync, nothing, half,
+// everything, or only the length survives.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ Files files_in(const std::string& directory);  // excludes run.lock; {} if missi
 void put_files(const std::string& directory,
                const Files& files);  // replaces the directory's contents
 
-/// Observes file changes during its lifetime, and can make them fail. Skips real syncs.
+/// Records file changes during its lifetime, and can make them fail. Skips real syncs.
 class Watching {
  public:
   explicit Watching(std::function<int(const io::FileChange&)> watch = {});
@@ -39,30 +39,30 @@ std::vector<Change> changes_of(const std::function<void()>& work);
 struct Crash {
   std::size_t after;  // number of completed changes
   Files files;
-  std::string lost;  // data lost although its call had returned
+  std::string lost;  // data that was lost after its call had returned
 };
 /// Returns each distinct state after a crash. All changes must be in one directory.
 std::vector<Crash> crashes(const Files& before, const std::vector<Change>& changes);
 
-/// CHECKs that after any crash, the file that `save` writes is complete: old or new, and new if
+/// CHECKs that the file written by `save` is complete after any crash: old or new, and new if
 /// `save` has returned. If `save` fails, the old file must remain.
 void check_saves_whole(const std::string& path, const std::function<void()>& save);
 
-/// A run that can be interrupted anywhere. `resume` continues it from `directory`, or throws
-/// FileError.
+/// A run that can be interrupted at any point. `resume` continues the run from `directory`, or
+/// throws FileError.
 struct Resumable {
   std::string directory;
   std::function<void()> start, resume;
   bool tidy = false;  // resume removes leftovers of interrupted writes
 };
 
-/// CHECKs that after each crash, the run resumes to exactly the files of an uninterrupted run, or
-/// restarts if there is no checkpoint. Also tests a second crash, unless there are more than `most`
-/// states. Resumes from at most `most` states.
+/// CHECKs that after each crash, the run resumes to the same files as an uninterrupted run, or
+/// restarts if there is no checkpoint. Also tests a second crash if there are at most `most`
+/// states.
 void check_every_prefix_resumes(const Resumable& run, std::size_t most = 1'000'000);
 
-/// CHECKs the same if one change fails, and if all writes from that change on fail. The run must
-/// succeed or end with a one-line error.
+/// CHECKs the same for failing changes: a single change, and all writes from that change on. The
+/// run must succeed or end with a one-line error.
 void check_every_failure_resumes(const Resumable& run);
 
 }  // namespace gradus::testing

@@ -1,8 +1,7 @@
 // Dual numbers: a value and its derivative along one direction.
 //
-// A template over T computes f(x) if T is double, also its directional derivative if T is
-// Dual<double>, and ∂²f/∂u∂v if T is Dual<Dual<double>>. Dual<Bounded> also bounds the rounding
-// error. Comparisons use only the values: the derivative is that of the branch taken.
+// A template over T computes f(x) for double, its directional derivative for Dual<double>, and
+// ∂²f/∂u∂v for Dual<Dual<double>>. Dual<Bounded> also bounds the rounding error.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +31,7 @@ struct Dual {
   T value{}, tangent{};
 
   Dual() = default;
-  Dual(double constant) : value(constant) {}  // implicit, to allow mixing constants with T
+  Dual(double constant) : value(constant) {}  // implicit, to mix constants with T
   Dual(T v, T t) : value(v), tangent(t) {}
 
   friend Dual operator+(const Dual& a, const Dual& b) {
@@ -61,7 +60,7 @@ struct Dual {
   friend bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
 };
 
-/// x as a constant: the gradient stops here.
+/// Returns x as a constant, at which the gradient stops.
 inline double constant(double x) { return x; }
 template <class T>
 Dual<T> constant(const Dual<T>& x) {

@@ -1,4 +1,3 @@
-// Sets or unsets an environment variable during a scope.
 #pragma once
 
 #include <cstdlib>
@@ -26,7 +25,7 @@ class VariableScope {
   std::optional<std::string> before_;
 };
 
-/// Empties PATH, so that call stacks do not start addr2line, which is slow.
+/// Empties PATH, which skips the slow addr2line in call stacks.
 struct NoPrograms : VariableScope {
   NoPrograms() : VariableScope("PATH", "") {}
 };

@@ -1,4 +1,3 @@
-// Assertions with messages, and ops that provoke edge cases.
 #pragma once
 
 #include <cmath>
@@ -22,7 +21,7 @@ namespace gradus {
 
 namespace op {
 
-/// y = x, with a backward function supplied by the test.
+/// y = x, with a backward function from the test.
 struct Custom final : Op {
   std::function<Gradients(const Tensor&)> back;
   explicit Custom(std::function<Gradients(const Tensor&)> f) : back(std::move(f)) {}

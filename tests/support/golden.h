@@ -1,5 +1,5 @@
-// Compares text with tests/golden. To change a golden file on purpose, run the test with
-// GRADUS_WRITE_GOLDEN=1 and review `git diff`.
+// Compares text with tests/golden. To update a golden file, run the test with GRADUS_WRITE_GOLDEN=1
+// and review `git diff`.
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,3 @@
-// Rules for the inputs of samples, and faults that no sample detects.
 #include "gradus/tests/support/grade.h"
 
 #include <algorithm>
@@ -136,7 +135,7 @@ std::vector<std::string> blind_spots(const std::string& name, const Group& group
   if (std::any_of(graded.begin(), graded.end(), is_curved) &&
       std::none_of(graded.begin(), graded.end(), sees_second))
     blind("second derivatives are 1e-6 too large", "larger second derivatives");
-  const bool flat = name == "floor" || name == "round" || name == "sign";  // their derivative is 0
+  const bool flat = name == "floor" || name == "round" || name == "sign";  // derivatives are 0
   for (std::size_t k = 0; k < inputs && !flat; ++k)
     if (std::all_of(graded.begin(), graded.end(),
                     [k](const Graded& g) { return k >= g.blocks.size() || is_vacuous(g, k); }))

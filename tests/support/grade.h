@@ -1,5 +1,5 @@
-// Grades samples: injects faults into the oracle's gradients and reports those that no sample of an
-// op detects.
+// Grades the samples of an op: injects faults into the oracle's gradients and reports those that no
+// sample detects.
 #pragma once
 
 #include <map>
@@ -15,8 +15,9 @@ using Group = std::vector<const Sample*>;
 /// Groups samples by public function and Op: "gelu by gelu_erf". Leaves out large samples.
 std::map<std::string, Group> groups_of(const Samples& samples);
 
-/// Returns one line per undetected fault: "samples of `permute` cannot detect that the permutation
-/// is not inverted: add one with …". The samples must outlive the process; see oracle_of().
+/// Returns one line per undetected fault, such as "samples of `permute` cannot detect that the
+/// permutation is not inverted: add one with …". The samples must outlive the process; see
+/// oracle_of().
 std::vector<std::string> blind_spots(const std::string& name, const Group& group);
 
 }  // namespace gradus::testing

@@ -103,7 +103,6 @@ Falsified swapped(const Graded& g) {
   return {};
 }
 
-/// Counts only one output of each element that affects multiple outputs.
 Falsified one_output(const Graded& g, bool first) {
   Numbers x(g.gradient.size(), 0.0);
   bool any = false;
@@ -141,7 +140,6 @@ Falsified diagonal_only(const Graded& g) {
   return any ? Falsified(x) : Falsified();
 }
 
-/// Permutes the gradient by the permutation of forward instead of its inverse.
 Falsified not_inverted(const Graded& g) {
   if (g.sample.op != "permute" || g.gradient.empty()) return {};
   const NoGrad quiet;
@@ -174,7 +172,7 @@ std::vector<Fault> faults() {
       {"the gradient is 1e-4 too large", "a gradient that does not cancel to 0", times(1 + 1e-4)},
       {"the gradient is 1e-6 too large", "a gradient that does not cancel to 0", times(1 + 1e-6)},
       {"negative gradients become positive", "gradients of both signs", magnitudes},
-      {"the last element is left 0", "a gradient there that is not 0", last_missing},
+      {"the last element is left 0", "a nonzero gradient at the last element", last_missing},
       {"all elements are shifted by one", "gradients that differ along an axis", rolled},
       {"an element is NaN", "an input with elements", not_a_number},
       {"1e-6 was added to the last element", "an input with elements", added_to_last},
@@ -193,8 +191,8 @@ std::vector<Fault> faults() {
   };
 }
 
-/// Drops the gradient of input k. This is not a fault if y does not depend on input k: a bias of
-/// keys shifts all scores of a query equally, which softmax cancels.
+/// Drops the gradient of input k. This is not a fault if y does not depend on input k. Example: a
+/// bias of keys shifts all scores of a query equally, and softmax cancels the shift.
 Fault dropped(std::size_t k) {
   return {str_cat("input ", k, " gets no gradient"), "a nonzero derivative with respect to it",
           [k](const Graded& g) -> Falsified {

@@ -1,4 +1,4 @@
-// Invalid calls, and the words that their error messages must contain.
+// Invalid calls, and words that their error messages must contain.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Reference implementations of layers: plain loops over row-major lists of any T, which call no op
-// of Gradus.
+// Reference implementations of layers: plain loops over row-major lists of any T, without Gradus
+// ops.
 #pragma once
 
 #include <cmath>
@@ -34,7 +34,7 @@ List<T> transpose(const List<T>& x, std::int64_t rows, std::int64_t columns) {
   return y;
 }
 
-/// a [..., m, k] · b [..., k, n], leading axes broadcast; both of rank ≥ 2.
+/// a [..., m, k] · b [..., k, n], leading axes broadcast. a and b have rank ≥ 2.
 template <class T>
 List<T> matmul(const List<T>& a, Sizes a_sizes, const List<T>& b, Sizes b_sizes) {
   while (a_sizes.size() < b_sizes.size()) a_sizes.insert(a_sizes.begin(), 1);

@@ -14,9 +14,9 @@ struct Operation {
   std::set<int> needs_grad_calls = {};  // each i for which backward calls needs_grad(i)
 };
 
-/// Returns the classes derived from Op in a source file. Relies on the formatting: from `struct X
-/// final : Op {` to `};`, with name() on one line. The properties of a template apply to the types
-/// derived from it.
+/// Returns the classes derived from Op in a source file. Requires their formatting: from `struct X
+/// final : Op {` to `};`, with name() on one line. Types derived from a template have the
+/// template's properties.
 std::vector<Operation> operations(std::istream& source, const std::string& file);
 
 std::vector<Operation> all_operations(const std::vector<std::string>& folders = {"ops"});

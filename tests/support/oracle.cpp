@@ -49,7 +49,6 @@ math::Bounded product(const Exact& a, const Numbers& b) {
   return sum;
 }
 
-/// Returns kProbes random directions per differentiable input.
 List<Numbers> probes_of(const Sample& sample, std::size_t columns) {
   const std::vector<bool> wanted = wanted_inputs(sample);
   List<Numbers> probes;

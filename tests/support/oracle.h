@@ -1,5 +1,5 @@
-// The oracle: a sample's exact values, gradients and second derivatives, computed from its
-// reference on dual numbers.
+// The oracle: exact values, gradients and second derivatives of a sample. They are computed from
+// the sample's reference on dual numbers.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace gradus::testing {
 
 using Exact = List<math::Bounded>;  // values with rounding errors in half-ulps of 1
 
-/// "All inputs" are the differentiable inputs, concatenated. For a large sample, the gradients are
+/// "All inputs" are the differentiable inputs, concatenated. For a large sample, gradients are
 /// computed only along kProbes random directions per input.
 struct Oracle {
   Exact y;
@@ -40,7 +40,8 @@ Arguments<T> arguments(const Sample& sample) {
   return out;
 }
 
-/// Computed once per process. The sample must outlive the cache, as those of all_samples() do.
+/// Returns the oracle, computed once per process. The sample must outlive the cache, as in
+/// all_samples().
 const Oracle& oracle_of(const Sample& sample);
 
 /// Projects a gradient onto the probes of a large sample.
@@ -49,22 +50,22 @@ Numbers seen(const Oracle& oracle, const Numbers& gradient);
 /// Returns Jᵀ dy for another upstream gradient. Does not support large samples.
 Exact gradient_for(const Oracle& oracle, const Numbers& dy);
 
-/// Returns "" if each element of `found` equals that of `right` up to rounding, else reports the
-/// worst element. NaN never passes.
+/// Returns "" if each element of `found` equals `right` up to rounding. Otherwise reports the worst
+/// element. NaN never passes.
 ///
 /// The tolerance is kOrders times the rounding error of the reference, because an op may add in
-/// another order and use other formulas (softmax subtracts a maximum). It is at least a thousandth
-/// of the largest tolerance: a formula that contains the sum of a row (a mean, Σ y dy) adds the
-/// sum's rounding error to small elements too. `half_ulp`: 2⁻⁵³ for f64, 2⁻²⁴ for f32.
+/// another order and use other formulas (softmax subtracts a maximum). The tolerance is at least a
+/// thousandth of the largest tolerance, because a formula with a row sum (a mean, Σ y dy) adds the
+/// sum's rounding error to small elements. `half_ulp`: 2⁻⁵³ for f64, 2⁻²⁴ for f32.
 std::string difference(const Numbers& found, const Exact& right, double half_ulp);
 
 inline constexpr double kOrders = 4;
 
-/// Returns "" if the sample matches the oracle, else one line with the position and both values. In
-/// f64, with fresh memory filled with NaN, compares values; gradients from kernels, from formulas,
-/// under create_graph and under FormulaScope, for all inputs, each input alone and all inputs but
-/// one, with strides, and inside a larger graph; and second derivatives. In f32, compares values
-/// and gradients. Exceptions of the op pass through.
+/// Returns "" if the sample matches the oracle. Otherwise returns one line with the position and
+/// both values. In f64, with fresh memory filled with NaN, compares values, gradients and second
+/// derivatives. Gradients come from kernels, formulas, create_graph and FormulaScope. They are
+/// computed for all inputs, for each input, for all inputs but one, with strides, and inside a
+/// larger graph. In f32, compares values and gradients. Exceptions of the op propagate.
 std::string run_oracle(const Sample& sample);
 
 }  // namespace gradus::testing

@@ -81,7 +81,7 @@ class Comparison {
     first_order(how, inputs, half_ulp, backward, wanted_inputs(sample_));
   }
   /// Runs the op inside a larger graph that holds the only handles to inputs and upstream gradient,
-  /// so that backward may overwrite them. The factors 1, 2 and ½ are exact.
+  /// so backward may overwrite them. The factors 1, 2 and ½ are exact.
   void between(const char* how, const Inputs& inputs, double half_ulp) {
     if (!wrong_.empty()) return;
     Sample longer = sample_;
@@ -104,7 +104,7 @@ class Comparison {
       first_order(how, laid_out(sample_.inputs, layout), 0x1p-53, Backward::kernels,
                   wanted_inputs(sample_), layout);
   }
-  /// Compares the gradients of each input alone, and of all inputs but one.
+  /// Compares the gradients of each single input, and of all inputs but one.
   void subsets(const char* how, Backward backward) {
     const std::vector<bool> all = wanted_inputs(sample_);
     const auto count = std::count(all.begin(), all.end(), true);
@@ -115,7 +115,7 @@ class Comparison {
       others[k] = false;
       const std::string input = str_cat(how, ", input ", k);
       first_order(str_cat(input, " alone").c_str(), sample_.inputs, 0x1p-53, backward, alone);
-      if (count == 2) continue;  // omitting one input of two leaves the other
+      if (count == 2) continue;  // equal to a single input
       first_order(str_cat(input, " left out").c_str(), sample_.inputs, 0x1p-53, backward, others);
     }
   }

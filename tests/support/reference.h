@@ -6,7 +6,7 @@
 //     return y;
 //   };
 //
-// A reference shares nothing with the op: no tensor, no kernel, no vmath. It runs on double, on
+// A reference shares no code with the op: no tensor, no kernel, no vmath. It runs on double, on
 // dual numbers for derivatives, and on duals of duals for second derivatives. The duals contain
 // bounded numbers, which track the rounding error.
 #pragma once
@@ -25,7 +25,7 @@ template <class T>
 using List = std::vector<T>;
 using Sizes = std::vector<std::int64_t>;
 
-/// A row-major input. One of the two lists holds its values.
+/// A row-major input. One of the two lists contains its values.
 template <class T>
 struct Argument {
   Sizes shape;

@@ -13,7 +13,8 @@
 
 namespace gradus::testing {
 
-/// Returns "" if the current exception is an E whose message contains each noun, else the problem.
+/// Returns "" if the current exception is an E whose message contains each noun. Otherwise returns
+/// the problem.
 template <class E>
 std::string refusal_problem(std::initializer_list<std::string_view> nouns) {
   try {
@@ -29,7 +30,6 @@ std::string refusal_problem(std::initializer_list<std::string_view> nouns) {
   }
 }
 
-/// Returns the same for the exception that f throws.
 template <class E, class F>
 std::string refusal_problem(F&& f, std::initializer_list<std::string_view> nouns) {
   try {
@@ -52,7 +52,6 @@ std::string refusal(F&& f) {
   return "nothing was thrown";
 }
 
-/// Returns the result of f, or the type and message of the Error that it throws.
 inline std::string outcome(const std::function<std::string()>& f) {
   try {
     return f();
@@ -63,8 +62,8 @@ inline std::string outcome(const std::function<std::string()>& f) {
 
 }  // namespace gradus::testing
 
-/// CHECK_REFUSES(ShapeError, matmul(a, b), "matmul", "[2, 3]")
-/// This is not a lambda because clang before 16 cannot capture structured bindings.
+/// Usage: CHECK_REFUSES(ShapeError, matmul(a, b), "matmul", "[2, 3]"). A macro, because clang
+/// before 16 cannot capture structured bindings in a lambda.
 #define CHECK_REFUSES(E, call, ...)                                       \
   do {                                                                    \
     std::string refusal_found = "nothing was thrown";                     \

@@ -1,8 +1,8 @@
 // Test values for samples.
 //
-// The fractional parts of φ, 2φ, … nφ in [0, 1) are at least 0.38 / n apart, because φ is the
-// hardest number to approximate by fractions. So all values differ by more than the steps of finite
-// differences. Multiples of √2 determine the signs: both occur among any three neighbors.
+// The fractional parts of φ, 2φ, … nφ are at least 0.38 / n apart, because φ is the hardest number
+// to approximate by fractions. All values therefore differ by more than the steps of finite
+// differences. Multiples of √2 determine the signs; any three neighbors have both signs.
 #include "gradus/tests/support/registry.h"
 
 #include <cmath>

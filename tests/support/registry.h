@@ -1,7 +1,7 @@
 // The registry: samples and an independent reference for every differentiable op and layer.
 //
 // test_registry.cpp compares each sample with its reference on dual numbers (oracle.h) and with
-// finite differences. Its last test fails if no sample reaches some Op class.
+// finite differences. The test fails if an Op class has no sample.
 #pragma once
 
 #include <functional>
@@ -22,9 +22,9 @@ struct Sample {
   std::function<Tensor(const Inputs&)> f;
   Reference reference;                    // naive version of f
   std::vector<bool> differentiable = {};  // for each input; empty: the floating-point inputs
-  bool second = true;                     // true if it has second derivatives
-  /// False at a kink or tie, where the reference takes the branch with the documented derivative,
-  /// and where a gradient stops by definition.
+  bool second = true;                     // true if second derivatives exist
+  /// False at a kink or tie, where the reference uses the documented derivative, and where a
+  /// gradient stops by definition.
   bool differences = true;
   bool large = false;         // skips finite differences and the complete Jacobian
   std::string function = {};  // public function or layer; default: `op`

@@ -8,7 +8,7 @@
 
 namespace gradus::testing {
 
-/// Concatenates the samples of all families. A missing family is a link error.
+/// Concatenates the samples of all families. A missing family causes a link error.
 const Samples& all_samples();
 
 /// For each input, true if it requires a gradient.
@@ -36,15 +36,15 @@ Result run(const Sample& sample, const Inputs& inputs, const std::vector<bool>& 
 Result run(const Sample& sample);
 
 double largest(const Numbers& x);  // largest magnitude; 0 if empty
-/// Returns infinity if the counts differ or only one of two values is NaN.
+/// Returns the largest difference. Infinity if the counts differ or only one of two values is NaN.
 double distance(const Numbers& a, const Numbers& b);
 
-/// True if the values are equal up to the order of additions. In 100 additions, sums up to 100
+/// True if the values are equal up to the addition order. In 100 additions, sums up to 100
 /// accumulate an error of 10⁴ half-ulps of 1.1e-16: 1.1e-12, relative to 1 or to the largest
 /// result.
 bool equal_but_for_order(const Numbers& a, const Numbers& b);
 
-/// Fills fresh memory with NaN during its lifetime, to expose elements that a kernel does not
+/// Fills fresh memory with NaN during its lifetime, to detect elements that a kernel does not
 /// write.
 struct Poison {
   Poison();

@@ -7,7 +7,7 @@
 namespace gradus::testing {
 
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-inline constexpr bool kAddressSanitizer = true;  // the pool keeps no released memory
+inline constexpr bool kAddressSanitizer = true;  // the pool releases memory immediately
 #else
 inline constexpr bool kAddressSanitizer = false;
 #endif

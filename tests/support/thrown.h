@@ -5,7 +5,7 @@
 
 namespace gradus::testing {
 
-/// Returns the message of the E that f throws. Other exceptions pass through.
+/// Returns the message of the E that f throws. Other exceptions propagate.
 template <class E>
 std::string message_of(const std::function<void()>& f) {
   try {

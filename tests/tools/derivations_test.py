@@ -1,5 +1,5 @@
-"""The page of derivations: well-formed, without scripts or addresses; in a browser every formula has
-a width. Without a browser, skips the last part and exits with 77."""
+"""Tests the page of derivations: it must be well-formed, without scripts or addresses, and every formula must
+have a width in a browser. Without a browser, skips the last part and exits with 77."""
 import pathlib
 import re
 import shutil
@@ -40,7 +40,7 @@ def main():
                 fail("%s is not on the page" % name)
         browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
         if not browser:
-            print("skipped: there is no browser to draw the formulas; run apt-get install chromium")
+            print("skipped: there is no browser to draw the formulas. Run apt-get install chromium")
             sys.exit(77)
         measured = pathlib.Path(folder, "measured.html")
         measured.write_text(re.sub(r"<meta http-equiv.*>", "", text).replace("</html>", MEASURE + "</html>"), "utf-8")

@@ -1,2 +1,2 @@
-// Links the entire library, so that tools can look up its symbols.
+// Links the entire library, for tools that look up its symbols.
 int main() {}

@@ -1,4 +1,4 @@
-"""tools/everything.py on trivial parts: a failing part does not stop the others, and sets the exit code."""
+"""Tests tools/everything.py on trivial parts: a failing part sets the exit code and does not stop the others."""
 import contextlib
 import io
 import sys

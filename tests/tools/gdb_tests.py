@@ -35,7 +35,7 @@ def begin(program=None):
 
 
 def start(arguments=""):
-    """Runs the program to its next stop. Some containers forbid it."""
+    """Runs the program to its next stop. Skips the test in containers that forbid debugging."""
     try:
         return run("run %s >/dev/null" % arguments)
     except gdb.error as error:

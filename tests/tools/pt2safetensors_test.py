@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/pt2safetensors.py on files in PyTorch's format, made without PyTorch: conversions and rejections."""
+"""Tests tools/pt2safetensors.py on files in PyTorch's format, made without PyTorch: conversions and rejections."""
 import collections
 import io
 import json
@@ -129,7 +129,7 @@ class Conversion(unittest.TestCase):
         self.refused(zipped({"a": Tensor(F, (7,), (1,))}, BYTES), "ends at element 6 of a storage of 6 elements")
         self.refused(zipped({"a": Tensor(F, (2**30, 6), (0, 1))}, BYTES), "repeats elements")
         self.refused(zipped({"a": Tensor(F, (-1,), (1,))}, BYTES), "with shape")
-        self.refused(zipped({"a": Tensor(F, (6,), (1,))}, {"0": b"1234"}), "has 4 bytes, so the file may be cut off")
+        self.refused(zipped({"a": Tensor(F, (6,), (1,))}, {"0": b"1234"}), "has 4 bytes, so the file may be truncated")
 
     def test_no_such_files(self):
         self.refused(b"", "Ran out of input")

@@ -9,7 +9,7 @@ skip() { echo "skipped: $*"; exit 77; }
 fail() { echo "FAILED: $*"; exit 1; }
 need_gdb() {
   [ "$(gdb -nx -batch -ex 'python print(1)' 2>/dev/null)" = 1 ] ||
-    skip "gdb with Python is not installed; run apt-get install gdb"
+    skip "gdb with Python is not installed. Run apt-get install gdb"
 }
 
 # Debian 12's LLDB 14 expects its Python modules in a missing folder. LLDB takes the rest of Python
@@ -69,7 +69,7 @@ case $debugger in
       -x "$root/tests/tools/gdb_tests.py"
     ;;
   lldb)
-    command -v lldb >/dev/null || skip "LLDB is not installed; run apt-get install lldb"
+    command -v lldb >/dev/null || skip "LLDB is not installed. Run apt-get install lldb"
     lldb_works || skip "this LLDB has no Python"
     export GRADUS_TEST=$test GRADUS_ROOT=$root GRADUS_FIXTURE=$fixture GRADUS_LIBRARY=$library
     exec lldb -x -b -o "command script import $root/tests/tools/lldb_tests.py"

@@ -1,4 +1,4 @@
-"""bench/run_speedrun.py: the p value that decides a record, and rejections; the text of the demo."""
+"""Tests bench/run_speedrun.py (the p value that decides a record, and rejections) and the text of the demo."""
 import hashlib
 import math
 import subprocess
@@ -16,7 +16,7 @@ from run_speedrun import chance  # noqa: E402
 
 class Speedrun(unittest.TestCase):
     def test_p_agrees_with_tables_of_students_t(self):
-        # (seeds, p, t): quantiles from any table, to three decimals.
+        # (seeds, p, t) from a table of quantiles, to three decimals.
         for seeds, p, t in [(8, 0.01, 2.998), (8, 0.05, 1.895), (3, 0.01, 6.965), (2, 0.05, 6.314)]:
             spread = [1.0 if i % 2 else -1.0 for i in range(seeds - seeds % 2)] + [0.0] * (seeds % 2)
             deviation = math.sqrt(sum(x * x for x in spread) / (seeds - 1) / seeds)

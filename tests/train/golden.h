@@ -1,4 +1,3 @@
-// Measures the distance from recorded values.
 #pragma once
 
 #include <algorithm>

@@ -19,7 +19,7 @@ inline Trajectory train_20_steps(const std::string& preset, const std::string& d
                                  Dtype dtype) {
   std::map<std::string, Tensor> weights;
   for (const auto& [name, tensor] : io::load_safetensors(directory + "/init.safetensors").tensors) {
-    std::string ours = name;  // older dumps omit the name of the parent layer
+    std::string ours = name;  // older dumps omit the parent layer's name
     for (const char* layer : {".up.", ".down."})
       if (const auto at = ours.find(layer);
           at != std::string::npos && ours.find("feed_forward") == std::string::npos)

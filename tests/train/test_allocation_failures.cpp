@@ -1,4 +1,3 @@
-// Tests failed allocations in an optimizer step: either all parameters are updated or none are.
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/nn/transformer.h"
@@ -101,7 +100,7 @@ const std::pair<const char*, Make> kOptimizers[] = {
 
 }  // namespace
 
-TEST_CASE("a failed allocation in a step updates no parameter, and the next step is right",
+TEST_CASE("a failed allocation in a step updates no parameter, and the next step is correct",
           "[slow]") {
   for (const auto& [name, make] : kOptimizers) {
     INFO(name);

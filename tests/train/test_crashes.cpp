@@ -1,4 +1,3 @@
-// Tests training runs that continue after a power loss or a full disk.
 #include <cerrno>
 #include <csignal>
 
@@ -20,8 +19,8 @@ struct Net : nn::Layer<Net> {
   Tensor forward(const Tensor& x) const { return dropout(only(x), 0.2, training()); }
 };
 
-/// A run that uses everything a checkpoint may contain. The loss rises three times, so that the
-/// best weights are not the last. Returns the last evaluated loss.
+/// A run whose checkpoints contain all possible data. The loss rises three times, so the best
+/// weights are not the last. Returns the last evaluated loss.
 double train(const std::string& directory, bool resume, std::int64_t stop_at = 0) {
   seed(3);
   const Tensor x = randn({8, 3}), y = sum(x, {1}, true);
@@ -59,12 +58,12 @@ TEST_CASE("a run resumes bit for bit from any state that a crash leaves", "[once
   check_every_prefix_resumes(run_in(here));
 }
 
-TEST_CASE("a run whose writes fail ends in one line and resumes bit for bit", "[once]") {
+TEST_CASE("a run whose writes fail ends with a one-line error and resumes bit for bit", "[once]") {
   const Folder here;
   check_every_failure_resumes(run_in(here));
 }
 
-TEST_CASE("a metrics log has each line once and complete, whichever write fails") {
+TEST_CASE("a metrics log contains each line once and complete after any failed write") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";
   const auto write = [&] {

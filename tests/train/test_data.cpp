@@ -1,4 +1,3 @@
-// Tests the sampling of batches.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -37,7 +36,7 @@ TEST_CASE("every window of a text is drawn, and none beyond its end") {
     const train::TokenBatches data(tokens, context, 16, 3);
     std::set<std::int64_t> starts, expected;
     for (std::int64_t start = 0; start + context < 13; ++start) expected.insert(start);
-    for (int step = 0; step < 40; ++step)  // 640 draws miss one of 12 with p = 10⁻²³
+    for (int step = 0; step < 40; ++step)  // the probability that 640 draws miss one of 12 is 10⁻²³
       for (const std::int64_t id : select(data.at(step).x, 1, 0).to_vector<std::int64_t>())
         starts.insert(id);
     CHECK(starts == expected);
@@ -75,7 +74,7 @@ TEST_CASE("batches visit each row once, x and y together, in an order given by t
   CHECK(order(5) != order(6));
 }
 
-TEST_CASE("padding goes after the sequences or, as caches need it, before them") {
+TEST_CASE("padding follows the sequences, or precedes them for caches") {
   const std::vector<train::Sequence> sequences = {{5, 6}, {7}, {8, 9, 10}};
   const PaddedBatch right = pad_sequences(sequences, 3),
                     left = pad_sequences(sequences, 3, PaddingSide::left);
@@ -122,7 +121,6 @@ TEST_CASE("length buckets visit each sequence once per pass, in an order of seed
     CHECK(std::set<std::int64_t>(seen.begin(), seen.end()).size() == 203);
   }
   CHECK(orders[0] != orders[1]);
-  // Each batch depends only on its step.
   CHECK(train::LengthBuckets(lengths, 8, 5, 4).at(31) == buckets.at(31));
   CHECK(buckets.at(3) == train::LengthBuckets(lengths, 8, 5, 4).at(3));
   CHECK(train::LengthBuckets(lengths, 8, 6, 4).at(31) != buckets.at(31));

@@ -1,4 +1,3 @@
-// Compares batches, schedules and metrics with their definitions.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -61,7 +60,7 @@ Pairs pairs_of(const train::PairBatch& batch, const train::PairTokens& tokens) {
   return out;
 }
 
-TEST_CASE("batches of pairs hold each pair once in order, or the pairs of their bucket") {
+TEST_CASE("pair batches contain each pair once in order, or the pairs of their bucket") {
   Random random(1);
   for (const train::PairTokens tokens :
        {train::PairTokens{}, train::PairTokens{3, 4, 5}, train::PairTokens{5, 4, 3}})
@@ -105,7 +104,7 @@ TEST_CASE("batches of a pool are not ordered by length") {
       CHECK(batch.back() == batch.front() + 3);
       order.push_back(batch.front());
     }
-    orders.insert(order);  // one of 16! orders
+    orders.insert(order);
   }
   CHECK(orders.size() == 4);
 }
@@ -126,7 +125,7 @@ TEST_CASE("each shuffle of each pass has its own random numbers") {
   CHECK(seen.size() == 8);
 }
 
-TEST_CASE("windows of a text: random ones by seed and step, and all once in order") {
+TEST_CASE("text windows are drawn by seed and step, or visited once in order") {
   Random random(4);
   std::set<Ids> seen;
   for (int round = 0; round < 20; ++round) {
@@ -192,7 +191,7 @@ TEST_CASE("each schedule follows its formula at each step and rejects a floor ou
   }
 }
 
-TEST_CASE("metrics: any values are read back from complete lines, and a cut line is rejected",
+TEST_CASE("metrics: any values are read back from complete lines, and a truncated line is rejected",
           "[once]") {
   const Folder here;
   const std::string path = here / "metrics.jsonl";
@@ -221,7 +220,7 @@ TEST_CASE("metrics: any values are read back from complete lines, and a cut line
   const std::string content = read_bytes(path);
   REQUIRE(content.size() == ends.back());
   for (std::size_t lines = 0, n = 0; n <= content.size(); ++n) {
-    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // complete
+    if (lines + 1 < ends.size() && n + 1 >= ends[lines + 1]) ++lines;  // complete line
     const bool cut = n > ends[lines];
     if (!cut && n + 1 < ends[lines]) continue;
     write_bytes(path, content.substr(0, n));

@@ -1,4 +1,3 @@
-// Tests invalid arguments, and the nearest valid ones.
 #include <limits>
 
 #include "gradus/nn/linear.h"

@@ -1,5 +1,5 @@
-// Compares twenty training steps with PyTorch (tests/golden/make_gpt.py). For another dump, set
-// GRADUS_GOLDEN_DIR=DIR GRADUS_GOLDEN_PRESET=cpu.
+// Compares twenty training steps with PyTorch (tests/golden/make_gpt.py). GRADUS_GOLDEN_DIR=DIR and
+// GRADUS_GOLDEN_PRESET=cpu select another dump.
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -31,8 +31,9 @@ void compare(Dtype dtype, double tolerance, bool relative) {
   }
 }
 
-// A step rounds by about 1e-15 · √(10⁵ terms). AdamW divides by √v of about 1e-8, which may amplify
-// the error a thousandfold. 1e-9 exceeds it and is far below any real difference.
+// The rounding error of a step is about 1e-15 · √(10⁵ terms). AdamW divides by √v of about 1e-8,
+// which may amplify the error a thousandfold. 1e-9 exceeds this error and is far below any real
+// difference.
 TEST_CASE("twenty training steps equal PyTorch's in f64") { compare(Dtype::f64, 1e-9, false); }
 
 // The error is √(10⁵) rounding errors of 6e-8, times twenty steps: below 2e-4.

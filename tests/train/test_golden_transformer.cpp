@@ -24,8 +24,8 @@ const Tensors& golden() {
   return all;
 }
 
-/// f64 sums have a few hundred terms, in at most twelve residual blocks; norms may divide by 0.1.
-/// 1e-10 allows 5e5 rounding errors.
+/// Sums have a few hundred terms, in at most twelve residual blocks, and norms may divide by 0.1.
+/// 1e-10 allows 5e5 rounding errors of f64.
 constexpr double kAllowed = 1e-10;
 
 void check_case(const std::string& name, nn::Module& module, std::size_t count,

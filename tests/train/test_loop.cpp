@@ -1,4 +1,3 @@
-// Tests the training loop by itself and in a Trainer.
 #include <bit>
 #include <cmath>
 #include <csignal>
@@ -60,7 +59,7 @@ train::TrainOptions options(const std::string& directory, std::int64_t steps = 4
 
 const optim::Schedule kSchedule = optim::warmup_cosine(4, 40);
 
-/// Returns losses that alternately fall and rise, and finally rise.
+/// Returns losses that alternate and finally rise.
 train::Metrics up_and_down(const Task& task, const train::Trainer& trainer) {
   const double part = trainer.step() % 2 == 0 ? 100.0 : 1.0;
   return {{"held_out_loss", part * task.evaluate()[0].second}};
@@ -126,7 +125,9 @@ TEST_CASE("facts that an application adds to the checkpoint are restored") {
   }
 }
 
-TEST_CASE("averaged weights are evaluated and saved, and training continues from its own") {
+TEST_CASE(
+    "averaged weights are evaluated and saved, and training continues from the unaveraged "
+    "weights") {
   const Folder here;
   Task task;
   optim::EMA ema(task.net.parameters(), 0.9);
@@ -163,7 +164,7 @@ TEST_CASE("a run that ran out of patience ends immediately when it is resumed") 
   }
 }
 
-TEST_CASE("a resumed run shows its latest evaluation, metric and items from its first step") {
+TEST_CASE("a resumed run shows its latest evaluation and its item rate from the first step") {
   const Folder here;
   volatile std::sig_atomic_t stop = 0;
   train::TrainOptions own = options(here / "run");
@@ -191,7 +192,8 @@ TEST_CASE("a resumed run shows its latest evaluation, metric and items from its 
     CHECK(contains(first, part));
 }
 
-TEST_CASE("evaluations run in eval mode and draw the same random numbers, none of the run's") {
+TEST_CASE(
+    "evaluations run in eval mode, each with the same random numbers, separate from the run's") {
   const Folder here;
   std::vector<double> drawn;
   for (const std::uint64_t begin : {5u, 6u}) {
@@ -281,7 +283,7 @@ std::size_t count_of(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-TEST_CASE("a Loop takes the steps of a hand-written loop, with an evaluation at its end") {
+TEST_CASE("a Loop equals a hand-written loop, with an evaluation at its end") {
   for (const bool clips : {false, true}) {
     Pair own, plain;
     optim::SGD optimizer(own.parameters(), {.lr = 0.1}), other(plain.parameters(), {.lr = 0.1});
@@ -341,7 +343,7 @@ struct Events final : train::Loop {
   void end_step() override { seen += "end\n"; }
 };
 
-TEST_CASE("the events of a Loop come in the documented order and control it") {
+TEST_CASE("the events of a Loop occur in the documented order and control the run") {
   Pair net;
   optim::SGD optimizer(net.parameters(), {.lr = 1});
   Events loop(optimizer, optim::constant_schedule(), {.steps = 100});
@@ -361,7 +363,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
     std::vector<std::int64_t> steps(3);
     const std::string output = capture_output([&] {
       distributed::run_threads(3, [&](distributed::Transport& transport) {
-        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;  // set early
+        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;  // requested early
         Run run(here / str_cat("run", stop_rank), 12, 2);
         run.options.transport = &transport, run.options.shards = 3;
         run.options.stop = &stop, run.options.patience = 3;
@@ -376,7 +378,7 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
   }
 }
 
-TEST_CASE("the process with values that are not finite reports them and ends all processes") {
+TEST_CASE("a process with values that are not finite reports them and ends all processes") {
   const Unsynced quick;
   const Folder here;
   std::string why;
@@ -412,7 +414,7 @@ TEST_CASE("the displayed rate counts the items of all shards") {
   CHECK(shown >= 0.99 * 64e12 / taken);
 }
 
-TEST_CASE("a directory with any file of a run counts as a run, but not one with an empty log") {
+TEST_CASE("a directory with any nonempty file of a run counts as a run") {
   const Folder here;
   const train::RunFiles files{here / "run"};
   CHECK_FALSE(train::holds_run(files));
@@ -453,7 +455,7 @@ TEST_CASE("a run does not resume from a checkpoint with a missing or wrong fact"
   CHECK(resume_with("step", "x") == "");
 }
 
-TEST_CASE("a state is read from three facts that must be numbers") {
+TEST_CASE("the state of a run is read from three facts, which must be numbers") {
   const Unsynced quick;
   const Folder here;
   std::filesystem::create_directory(here / "run");
@@ -522,7 +524,7 @@ TEST_CASE("a loss or gradient that is not finite is reported and changes no weig
   }
 }
 
-TEST_CASE("a norm that overflows while all gradients are finite is reported as such") {
+TEST_CASE("an overflowing norm of finite gradients is reported as an overflow") {
   const Unsynced quick;
   const Folder here;
   Run run(here / "run", 2, 1);
@@ -534,7 +536,7 @@ TEST_CASE("a norm that overflows while all gradients are finite is reported as s
                 "step 1", "overflow");
 }
 
-TEST_CASE("rank 0 has the clock and reports for all processes, under the program's name") {
+TEST_CASE("rank 0 measures the time and reports for all processes, under the program's name") {
   const Unsynced quick;
   const Folder here;
   std::vector<std::int64_t> ends(2);

@@ -1,4 +1,3 @@
-// Compares the training loop with an explicit loop, using random options.
 #include <csignal>
 #include <random>
 
@@ -86,7 +85,7 @@ double plain_shards(Task& task, std::int64_t step, std::int64_t n) {
   return mean / static_cast<double>(n);
 }
 
-/// Makes eight steps without a trainer. Returns the fields of metrics.jsonl.
+/// Runs eight steps without a trainer. Returns the fields of metrics.jsonl.
 std::map<std::string, std::vector<double>> plain_run(Task& task, const train::TrainOptions& o) {
   std::map<std::string, std::vector<double>> log;
   for (std::int64_t step = 0; step < o.steps; ++step) {
@@ -100,7 +99,7 @@ std::map<std::string, std::vector<double>> plain_run(Task& task, const train::Tr
   return log;
 }
 
-TEST_CASE("a trainer takes the steps of a hand-written loop for any options") {
+TEST_CASE("a Trainer equals a hand-written loop for any options") {
   const Unsynced quick;
   for (const double clip_norm : {0.0, 0.5, 1e9})
     for (const double clip_value : {0.0, 0.25})
@@ -213,7 +212,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
   }
 }
 
-TEST_CASE("evaluations that are all NaN leave no best point to mark on the curve", "[once]") {
+TEST_CASE("the loss curve has no best point if all evaluations are NaN", "[once]") {
   const Unsynced quick;
   const Folder here;
   train::TrainOptions options;
@@ -266,7 +265,7 @@ TEST_CASE("a run that is resumed and immediately stopped is saved unchanged", "[
         return read_bytes(trainer.files().checkpoint());
       };
       const std::string before = session(false);
-      randn({5}), seed(17);  // as if in another process
+      randn({5}), seed(17);  // as in another process
       time = timed ? 1000 : 0;
       CHECK(session(true) == before);
     }

@@ -1,4 +1,3 @@
-// Tests the metrics file.
 #include <sys/resource.h>
 #include <algorithm>
 #include <cerrno>
@@ -37,7 +36,7 @@ TEST_CASE("the log keeps complete lines, is truncated to its checkpoint, and mus
   CHECK_THROWS_AS(train::MetricsLog("/nowhere/at/all.jsonl", 0), FileError);
 }
 
-/// Limits the size of files, which simulates a full disk.
+/// Limits the file size, to simulate a full disk.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -55,7 +54,7 @@ class FullDisk {
   void (*handler_)(int);
 };
 
-TEST_CASE("a line that did not fit leaves nothing behind and is written when there is space") {
+TEST_CASE("a failed line leaves no partial data and is written when there is space") {
   const Folder here;
   const std::string path = here / "metrics.jsonl", first = "{\"step\": 1}\n";
   train::MetricsLog log(path, 0);

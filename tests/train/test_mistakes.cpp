@@ -1,4 +1,4 @@
-// Reproduces the mistakes in docs/guides/troubleshooting.md, and compares their messages.
+// Reproduces the mistakes in docs/guides/troubleshooting.md and compares the messages.
 #include <fstream>
 #include <sstream>
 #include <string>

@@ -1,4 +1,3 @@
-// Tests the progress line.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,7 +18,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// RAII guard for an environment variable.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -48,7 +46,7 @@ std::string masked(std::string text) {
   return text;
 }
 
-/// Returns what f writes to a terminal, or "" if no terminal is available.
+/// Returns the output of f on a terminal, or "" if no terminal is available.
 template <class F>
 std::string on_terminal(F f) {
   const int ours = ::posix_openpt(O_RDWR | O_NOCTTY);
@@ -71,7 +69,7 @@ const std::string kErase = "\r\033[K";
 
 void show_some(std::FILE* out) {
   train::Progress progress(0, 10, 1, "token", out);
-  progress.clear();  // there is no line to clear
+  progress.clear();  // no line to clear
   progress.show(1, 2.5);
   progress.show(2, 2.25, "a note");  // too soon after the last line
   progress.clear();
@@ -103,7 +101,7 @@ void show_one(std::FILE* out) {
 
 }  // namespace
 
-TEST_CASE("on a terminal one line is overwritten, and lasting lines stay") {
+TEST_CASE("on a terminal one line is overwritten, and kept lines remain") {
   const Variable colour("NO_COLOR", nullptr), term("TERM", "xterm");
   const std::string some = on_terminal(show_some);
   if (some.empty()) return;
@@ -147,7 +145,7 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
       const double end = now(), rate = progress.items_per_second();
       char first = 0;
       CHECK(::pread(::fileno(lines.file), &first, 1, 0) == 1);  // the line was flushed
-      // Earlier items are weighted by at least e^(−t / 30 s); 0.999 allows for rounding.
+      // The weight of earlier items is at least e^(−t / 30 s); 0.999 allows for rounding.
       const double kept = 0.999 * std::exp((before - end) / 30);
       const double done = static_cast<double>((step - 5) * items);
       CHECK(rate >= kept * done / (end - before));

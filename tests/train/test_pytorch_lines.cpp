@@ -1,4 +1,4 @@
-// Compares the C++ lines of pytorch_lines.inc with their Python counterparts, whose results
+// Compares the C++ lines of pytorch_lines.inc with the results of their Python counterparts, which
 // make_pytorch_lines.py writes. docs/guides/from_pytorch.md lists the differences.
 #include <algorithm>
 #include <cmath>
@@ -62,7 +62,7 @@ TEST_CASE("common lines of PyTorch code give the same results") {
     REQUIRE(numbers.size() == right.size());
     double largest = 1;
     for (const double each : right) largest = std::max(largest, std::abs(each));
-    // 32 ulps of f32 allow for another summation order and another exponential.
+    // 32 ulps of f32 allow for a different summation order and exponential.
     for (std::size_t i = 0; i < right.size(); ++i)
       CHECK(std::abs(numbers[i] - right[i]) <= 32 * 0x1p-24 * largest);
   }

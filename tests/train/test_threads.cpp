@@ -1,4 +1,3 @@
-// Tests training with multiple thread counts.
 #include <cmath>
 
 #include "gradus/engine/base/num_threads.h"
@@ -30,7 +29,7 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 /// Another order of sums of up to 512 · 512 terms of order 1 changes them by 1e-13. AdamW divides
-/// by √v + 1e-8, so if gradients are below 1e-8, weights change by up to 1e-13 · rate / 1e-8.
+/// by √v + 1e-8, so for gradients below 1e-8, weights change by up to 1e-13 · rate / 1e-8.
 constexpr double kOrderOfSums = 5 * 3e-3 * 1e-13 / 1e-8;
 
 void check(const std::vector<int>& counts) {
@@ -45,11 +44,11 @@ void check(const std::vector<int>& counts) {
 
 }  // namespace
 
-TEST_CASE("a training run with any number of threads gives the weights of one", "[slow]") {
+TEST_CASE("the weights of a training run do not depend on the number of threads", "[slow]") {
   check({1, 2, 3, 4, 7});
 }
 
-TEST_CASE("a training run with more threads than cores gives the weights of one", "[.nightly]") {
+TEST_CASE("more threads than cores do not change the weights of a training run", "[.nightly]") {
   check({16, 64});
 }
 

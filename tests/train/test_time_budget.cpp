@@ -1,4 +1,3 @@
-// Tests runs with a time limit, on a simulated clock.
 #include <cmath>
 #include <csignal>
 
@@ -53,9 +52,9 @@ TEST_CASE("a machine about as fast as planned keeps the plan") {
     CHECK(run.step == 500);
     CHECK(run.evaluations == 10);
     for (std::size_t i = 0; i < run.positions.size(); ++i)
-      REQUIRE(run.positions[i] == static_cast<double>(i));  // unchanged
+      REQUIRE(run.positions[i] == static_cast<double>(i));
   }
-  CHECK(simulated(0.092, 0.92).step == 500);  // finishing early is better than late
+  CHECK(simulated(0.092, 0.92).step == 500);  // a small earliness is within the tolerance
   CHECK(simulated(0.108, 1.08).changes.size() == 1);
 }
 
@@ -74,7 +73,7 @@ TEST_CASE("a run ends within the documented margin of its time on any machine") 
   }
 }
 
-TEST_CASE("a rescaling follows a machine that changes speed, and is reported only then") {
+TEST_CASE("a rescaling follows a change of the machine's speed, and only rescalings are reported") {
   Simulated run;
   train::TimeBudget budget({60, 10, 1'000'000}, 500, 50, [&] { return run.time; });
   run.run(
@@ -94,7 +93,7 @@ TEST_CASE("a short slowdown keeps the plan") {
   CHECK(std::abs(run.time - 60) < 3);
 }
 
-TEST_CASE("a goal at the maximum stays, however fast the machine") {
+TEST_CASE("a goal at the maximum does not grow on a fast machine") {
   const Simulated run = simulated(0.01, 0.1, 500);
   CHECK(run.changes.empty());
   CHECK(run.step == 500);
@@ -122,7 +121,7 @@ TEST_CASE("evaluations become fewer if they would take all the time") {
   CHECK(std::abs(run.time - 60) <= 0.05 * 60 + 10);
 }
 
-TEST_CASE("a time budget loads a state that it wrote, rejects any other and keeps its own") {
+TEST_CASE("a time budget loads its saved state, and an invalid state changes nothing") {
   train::TimeBudget budget({60, 10, 900}, 500, 50, [] { return 0.0; });
   const std::string rest = " 0 0 0 0 0 0 0 0", before = budget.state();
   for (const std::string text :
@@ -170,7 +169,7 @@ struct Timed {
 
 const optim::Schedule kWarmCosine = optim::warmup_cosine(50, 500);
 
-TEST_CASE("a trainer changes its steps, records it, and its rate does not jump") {
+TEST_CASE("a trainer changes and records its steps, and the learning rate does not jump") {
   const Folder here;
   Timed task;
   train::Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
@@ -193,7 +192,7 @@ TEST_CASE("a trainer changes its steps, records it, and its rate does not jump")
   CHECK(took.front().second == Approx(312.5));
   CHECK(goals.back().second == static_cast<double>(trainer.step()));
   REQUIRE(std::ssize(rates) == trainer.step());
-  for (std::size_t i = 0; i < rates.size(); ++i) {  // by linear interpolation
+  for (std::size_t i = 0; i < rates.size(); ++i) {
     const auto step = static_cast<std::int64_t>(positions[i]);
     const double on = positions[i] - static_cast<double>(step);
     const double factor = (1 - on) * kWarmCosine(step) + on * kWarmCosine(step + 1);
@@ -211,7 +210,7 @@ TEST_CASE("a trainer changes its steps, records it, and its rate does not jump")
 
 TEST_CASE("a timed run that was stopped around a rescaling resumes bit for bit", "[once]") {
   const Folder here;
-  // The machine is slow, fast, and slow again, which causes multiple rescalings.
+  // The machine is slow, then fast, then slow, which causes multiple rescalings.
   const auto machine = [](std::int64_t i) { return i < 80 || i > 200 ? 0.3125 : 0.0625; };
   Timed uninterrupted;
   uninterrupted.step_seconds = machine;
@@ -260,10 +259,10 @@ TEST_CASE("a run that is killed right after a rescaling resumes with it", "[once
   CHECK(trainer.budget().steps() == goal);
   CHECK(train::read_metric(trainer.files().metrics(), "steps").size() == 1);
   CHECK(task.run(trainer) == train::TrainEnd::finished);
-  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // time includes the first run
+  CHECK(std::abs(task.time - 60 + 0.3125 * 10) < 4);  // includes the first run
 }
 
-TEST_CASE("a given number of steps stays, however slow the machine", "[once]") {
+TEST_CASE("a given number of steps does not change on a slow machine", "[once]") {
   const Folder here;
   Timed task;
   task.step_seconds = [](std::int64_t) { return 1000.0; };

@@ -15,7 +15,7 @@ class TinyGpt {
  public:
   static constexpr std::int64_t kVocab = 11, kContext = 8;
 
-  /// Models of all dtypes start with the same f32 weights and draw the same batches and masks.
+  /// Models of all dtypes start with the same f32 weights, and draw the same batches and masks.
   TinyGpt(std::uint64_t seed, Dtype dtype, std::int64_t width = 16, std::int64_t batch = 4)
       : draws_(seed), batch_(batch) {
     const GeneratorScope scope(draws_);
@@ -29,7 +29,7 @@ class TinyGpt {
         std::make_unique<optim::AdamW>(model_->parameters(), optim::AdamWOptions{.lr = 3e-3});
   }
 
-  /// Makes one step. Returns the loss before it.
+  /// Runs one step. Returns the loss before the step.
   double step() {
     const GeneratorScope scope(draws_);
     const std::vector<std::int64_t> starts =

@@ -1,7 +1,7 @@
 # Defines gradus::blas. GRADUS_BLAS is auto (prefers OpenBLAS), OpenBLAS or a FindBLAS vendor.
 #
-# A library is accepted if a program that calls cblas_sgemm links, as FindBLAS only checks Fortran
-# names. No header is needed: engine/gemm/library.cpp declares the functions.
+# A library is accepted if a program that calls cblas_sgemm links, because FindBLAS only checks
+# Fortran names. No header is needed: engine/gemm/library.cpp declares the functions.
 include(CheckCXXSourceCompiles)
 
 set(gradus_blas_wanted "${GRADUS_BLAS}")
@@ -9,7 +9,7 @@ if(NOT gradus_blas_wanted)
   set(gradus_blas_wanted auto)
 endif()
 
-# gradus_try_blas(NAME LIBRARIES…): uses these libraries if none was found yet.
+# gradus_try_blas(NAME LIBRARIES…): uses these libraries if none has been found.
 macro(gradus_try_blas name)
   if(NOT GRADUS_BLAS_LIBRARIES AND NOT "${ARGN}" MATCHES "^$|NOTFOUND")
     set(CMAKE_REQUIRED_LIBRARIES ${ARGN})
@@ -31,7 +31,7 @@ macro(gradus_try_blas name)
   endif()
 endmacro()
 
-# gradus_try_vendor(VENDOR): tries FindBLAS, by itself and with libcblas in front (Netlib, ATLAS).
+# gradus_try_vendor(VENDOR): tries FindBLAS, without and with libcblas in front (Netlib, ATLAS).
 macro(gradus_try_vendor vendor)
   if(NOT GRADUS_BLAS_LIBRARIES)
     set(BLA_VENDOR ${vendor})
@@ -53,7 +53,7 @@ if(gradus_blas_wanted MATCHES "^(auto|OpenBLAS)$")
   if(PkgConfig_FOUND)
     pkg_check_modules(GRADUS_PC_OPENBLAS QUIET openblas)
   endif()
-  # Prefer the system's path, which the system's alternatives manage.
+  # Prefers the system's path, which the system's alternatives manage.
   find_library(GRADUS_OPENBLAS_LIBRARY NAMES openblas PATHS ${GRADUS_PC_OPENBLAS_LIBRARY_DIRS}
     /opt/homebrew/opt/openblas/lib /usr/local/opt/openblas/lib)
   mark_as_advanced(GRADUS_OPENBLAS_LIBRARY)

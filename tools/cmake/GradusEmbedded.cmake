@@ -1,5 +1,5 @@
 # cmake -DOUT=FILE.cpp -DROOT=DIR -P GradusEmbedded.cmake: embeds the viewer and the op sources for
-# trace/embedded.h. Strings are split, as compilers limit their length.
+# trace/embedded.h. Splits strings, because compilers limit their length.
 function(embed name files)
   list(LENGTH files count)
   set(entries "")

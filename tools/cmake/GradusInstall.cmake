@@ -28,7 +28,7 @@ foreach(dir IN LISTS gradus_header_dirs)
   endif()
 endforeach()
 
-# Users of a static library also link its dependencies.
+# Programs that use a static library also link its dependencies.
 set(gradus_is_static OFF)
 if(TARGET gradus)
   get_target_property(gradus_kind gradus TYPE)
@@ -46,7 +46,7 @@ install(FILES "${PROJECT_BINARY_DIR}/gradusConfig.cmake"
 if(TARGET gradus)
   install(FILES gradus.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gradus")
 
-  # gradus.pc finds its prefix from its own location.
+  # gradus.pc computes its prefix from its location.
   set(gradus_pc_private "")
   foreach(library IN LISTS GRADUS_BLAS_LIBRARIES OpenMP_CXX_LIBRARIES CMAKE_DL_LIBS)
     if(NOT library MATCHES "^[-/]")

@@ -7,8 +7,8 @@ list(FILTER gradus_sources EXCLUDE REGEX "/train/distributed/(mpi/|faults/side_c
 list(FILTER gradus_sources EXCLUDE REGEX "/trace/on_request[.]cpp$")  # gradus::trace_on_request, below
 
 # The library has three parts. Code that runs per element or op is optimized for speed. Code that
-# runs per layer or step is optimized for size, which halves compile time. gpt does not need the
-# third part, the checker.
+# runs per layer or step is optimized for size, which halves compile time. The third part is the
+# checker, which gpt does not need.
 set(gradus_fast_sources ${gradus_sources})
 list(FILTER gradus_fast_sources INCLUDE REGEX
   "^${PROJECT_SOURCE_DIR}/((engine|ops)/|train/optim/(muon|optim_rules|stages)[.]cpp$)")
@@ -36,32 +36,32 @@ add_library(gradus_small OBJECT ${gradus_sources})
 add_library(gradus ${gradus_check_sources}
   $<TARGET_OBJECTS:gradus_fast> $<TARGET_OBJECTS:gradus_small>)
 gradus_library(gradus gradus PUBLIC)
-# One object per source: programs link only what they use from a static library.
+# One object per source, because programs link only the objects of a static library that they use.
 set_target_properties(gradus_fast gradus_small gradus PROPERTIES UNITY_BUILD OFF)
 set_target_properties(gradus PROPERTIES
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 get_target_property(gradus_kind gradus TYPE)
 
-# These flags do not change results: they give up errno and floating-point traps, which Gradus does
+# These flags do not change results. They disable errno and floating-point traps, which Gradus does
 # not use. -ffast-math would break NaN.
 target_compile_options(gradus_fast PRIVATE
   "$<$<NOT:$<CONFIG:Debug>>:-O2;-ftree-vectorize;-fno-math-errno;-fno-trapping-math>"
   "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-fvect-cost-model=dynamic>")
-# Unrolling speeds up these row loops, which dominate training steps, by a few percent. For all
-# kernels it would add a tenth to compile time.
+# Unrolling makes these row loops, which dominate training steps, a few percent faster. For all
+# kernels, it would add a tenth to compile time.
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/base/random.cpp ${PROJECT_SOURCE_DIR}/engine/broadcast.cpp
   ${PROJECT_SOURCE_DIR}/ops/attention/kernel.cpp
   ${PROJECT_SOURCE_DIR}/ops/cross_entropy.cpp ${PROJECT_SOURCE_DIR}/ops/dropout.cpp
   ${PROJECT_SOURCE_DIR}/ops/activation.cpp ${PROJECT_SOURCE_DIR}/ops/normalization.cpp
   ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
   APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
-# -g1: traces show lines of layers.
+# -g1 provides the lines of layers in traces.
 target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os;-g1>")
-# A trace reads every value of a step.
+# A trace reads every value of a step, so speed matters.
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp APPEND PROPERTY
   COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp PROPERTY SKIP_PRECOMPILE_HEADERS ON)
-# The checker has small functions that must be inlined: with -Os, checks take up to twice as long.
+# The checker has small functions that must be inlined. With -Os, checks take up to twice as long.
 target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O2>")
 foreach(part IN ITEMS gradus_fast gradus_small gradus)
   gradus_own_flags(${part})
@@ -78,7 +78,7 @@ foreach(part IN ITEMS gradus_small gradus)
   gradus_precompile(${part} "${PROJECT_SOURCE_DIR}/nn/module.h" "${PROJECT_SOURCE_DIR}/ops/ops.h")
 endforeach()
 
-# Kernels for several instruction sets, selected at run time: engine/base/simd.h.
+# Kernels for several instruction sets, selected at run time (engine/base/simd.h).
 if(GRADUS_KERNEL_CLONES)
   target_compile_definitions(gradus_fast PRIVATE GRADUS_KERNEL_CLONES=1)
 endif()
@@ -86,7 +86,7 @@ endif()
 set(gradus_stands_on ${CMAKE_DL_LIBS})
 
 # engine/gemm/backend.cpp chooses between the built-in matmul kernels and a BLAS library. `builtin`
-# links no library; `plain` is a triple loop, for stepping through it in a debugger.
+# links no library. `plain` is a triple loop for stepping through in a debugger.
 list(APPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/tools/cmake")
 if(GRADUS_BLAS STREQUAL "plain")
   target_compile_definitions(gradus_fast PRIVATE GRADUS_BLAS_PLAIN)

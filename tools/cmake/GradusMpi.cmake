@@ -4,7 +4,7 @@ if(GRADUS_MPI AND NOT CMAKE_CROSSCOMPILING)
   find_package(MPI QUIET COMPONENTS CXX)
 endif()
 if(NOT MPI_CXX_FOUND)
-  message(STATUS "Gradus: gradus::mpi is not built and programs train in one process, as MPI (libopenmpi-dev) is missing")
+  message(STATUS "Gradus: gradus::mpi is not built, because MPI (libopenmpi-dev) is missing. Programs train in one process")
   return()
 endif()
 file(GLOB gradus_mpi_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/train/distributed/mpi/*.cpp"

@@ -20,7 +20,7 @@ function(gradus_library target name scope)
     "$<BUILD_INTERFACE:${GRADUS_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 endfunction()
 
-# Flags for our own sources only: warnings, and real source paths instead of the link's.
+# Flags for our own sources: warnings, and real source paths instead of the link's.
 function(gradus_own_flags target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE
@@ -32,9 +32,9 @@ function(gradus_own_flags target)
       target_compile_options(${target} PRIVATE -Wno-shorten-64-to-32)
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-      # GCC 12 warns of impossible overlaps in `"text" + std::string` (bug 105329).
+      # GCC 12 warns about impossible overlaps in `"text" + std::string` (bug 105329).
       target_compile_options(${target} PRIVATE -Wno-restrict)
-      # With AddressSanitizer it warns of an uninitialized std::regex (bug 105562).
+      # With AddressSanitizer, GCC 12 warns about an uninitialized std::regex (bug 105562).
       if(CMAKE_CXX_FLAGS_DEBUG MATCHES "fsanitize=address")
         target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
       endif()
@@ -42,10 +42,10 @@ function(gradus_own_flags target)
   endif()
 endfunction()
 
-# Optimized GCC builds use precompiled headers and unity builds of up to eight test and program
+# Optimized GCC builds use precompiled headers, and unity builds of up to eight test and program
 # sources, which halves the time. -DCMAKE_UNITY_BUILD=OFF rebuilds faster after a change. Debug and
-# clang builds use neither, and so detect missing includes (sanitizers use unity builds). ccache
-# needs two settings for precompiled headers.
+# clang builds use neither, to detect missing includes. ccache needs two settings for precompiled
+# headers.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
   set(GRADUS_PRECOMPILE ON)
   if(NOT DEFINED CMAKE_UNITY_BUILD)
@@ -58,8 +58,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_BUILD_TYPE STREQUAL "Debug
   endif()
 endif()
 
-# gradus_precompile(TARGET HEADERS…): precompiles these and the standard library for all sources of
-# TARGET, which must use the same -O and -g.
+# gradus_precompile(TARGET HEADERS…): precompiles these headers and the standard library for all
+# sources of TARGET, which must use the same -O and -g.
 function(gradus_precompile target)
   if(GRADUS_PRECOMPILE)
     target_precompile_headers(${target} PRIVATE
@@ -67,7 +67,7 @@ function(gradus_precompile target)
   endif()
 endfunction()
 
-# gradus_precompile_as(TARGET OTHER): reuses OTHER's precompiled headers; needs the same flags.
+# gradus_precompile_as(TARGET OTHER): reuses OTHER's precompiled headers. Requires the same flags.
 function(gradus_precompile_as target other)
   if(GRADUS_PRECOMPILE)
     target_precompile_headers(${target} REUSE_FROM ${other})

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints a header for Doxygen, which does not read its comments otherwise: the description at the top, comments after a
-declaration, comments for a group of declarations, and formulas, which are indented."""
+"""Prints a header with comments that Doxygen can read: the description at the top, comments after a declaration,
+comments for a group of declarations, and indented formulas."""
 import re
 import sys
 

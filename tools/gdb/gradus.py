@@ -5,7 +5,7 @@
   step                      does not enter the standard library
   gradus-at softmax         stop in this op's forward and backward
   gradus-at 17              stop where node 17 is created, and before its backward
-  derive softmax            explains its backward line by line; derive: the current op
+  derive softmax            explains the op's backward line by line; derive: the current op
 
 Compatible with gdb 13.
 """
@@ -16,7 +16,7 @@ import sys
 import gdb
 from gdb.FrameDecorator import FrameDecorator
 
-# Not __file__: gdb does not change it when a script sources another.
+# __file__ would be wrong: gdb does not change it when a script sources another.
 HERE = os.path.dirname(os.path.realpath(sys._getframe().f_code.co_filename))
 sys.path.insert(0, os.path.dirname(HERE))
 import gradus_cells as cells  # noqa: E402  in the parent folder
@@ -39,8 +39,8 @@ def guarded(method):
 
 
 def pointee(pointer):
-    """*pointer, through an array type. For a class, gdb looks up the vtable, and warns if symbols and debugging
-    information spell a template differently (1ul and 1)."""
+    """Returns *pointer, through an array type. For a class, gdb would look up the vtable and warn if symbols and
+    debugging information spell a template differently (1ul and 1)."""
     try:
         target = pointer.type.strip_typedefs().target()
         return pointer.cast(target.array(0).pointer()).dereference()[0]
@@ -187,7 +187,7 @@ find_printer.name = "gradus"
 
 
 def only_forwards(frame):
-    """True for frames of the standard library, and for ours that only invoke a callable."""
+    """True for frames of the standard library, and for frames of Gradus that only invoke a callable."""
     name = frame.name() or ""
     if re.match(r"(\w+ )?(std|__gnu_cxx)::", name):
         return True
@@ -202,7 +202,7 @@ def only_forwards(frame):
 
 class Frame(FrameDecorator):
     def function(self):
-        """Without parameter types, as in gdb's own `bt`."""
+        """The name without parameter types, as in gdb's `bt`."""
         name = super().function()
         if not isinstance(name, str):
             return name
@@ -273,7 +273,7 @@ def break_at(where):
 
 
 def break_when_loaded(where):
-    """Now, or when a program is loaded: VS Code sets breakpoints before that."""
+    """Sets breakpoints now, or when a program is loaded, because VS Code sets them earlier."""
     if gdb.current_progspace().filename:
         return break_at(where)
 
@@ -290,7 +290,7 @@ def break_when_loaded(where):
 
 
 class At(gdb.Command):
-    """gradus-at OPERATION|NUMBER: stop in an op, or where a node is created and before its backward."""
+    """gradus-at OPERATION|NUMBER: stops in an op, or where a node is created and before its backward."""
 
     def __init__(self):
         super().__init__("gradus-at", gdb.COMMAND_BREAKPOINTS)
@@ -301,7 +301,7 @@ class At(gdb.Command):
 
 
 def functions():
-    """The names of the functions on the stack, innermost first; none if nothing runs."""
+    """The names of the functions on the stack, innermost first. Empty if no program runs."""
     try:
         frame = gdb.newest_frame()
     except gdb.error:
@@ -312,7 +312,7 @@ def functions():
 
 
 class Derive(gdb.Command):
-    """derive [OPERATION]: the derivation of its gradient; without a name, that of the current op."""
+    """derive [OPERATION]: prints the derivation of an op's gradient. Default: the current op."""
 
     def __init__(self):
         super().__init__("derive", gdb.COMMAND_DATA)
@@ -339,7 +339,7 @@ def put_first(printers):
 
 
 def put_before_libraries(_=None):
-    """Gives the program's printers priority. Those of libstdc++ would follow a reference, see pointee."""
+    """Gives the program's printers priority over those of libstdc++, which would follow references (see pointee)."""
     program = gdb.current_progspace().filename
     if program:
         put_first(gdb.lookup_objfile(program).pretty_printers)

@@ -4,7 +4,7 @@
   step                      does not enter the standard library
   gradus-at softmax         stop in this op's forward and backward
   gradus-at 17              stop before the backward of node 17
-  derive softmax            explains its backward line by line; derive: the current op
+  derive softmax            explains the op's backward line by line; derive: the current op
 
 Requires LLDB 14 or newer.
 """
@@ -128,7 +128,7 @@ def before_backward(frame, location, _):
 
 
 def break_in(target, class_name, function):
-    """Sets a breakpoint by name or, e.g. for a class template, by pattern. Returns False if neither matches."""
+    """Sets a breakpoint by name, or by pattern (for a class template). Returns False if neither matches."""
     pattern = "^%s<.*>::%s\\(" % (class_name, function)
     for make, name in ((target.BreakpointCreateByName, "%s::%s" % (class_name, function)),
                        (target.BreakpointCreateByRegex, pattern)):
@@ -140,7 +140,7 @@ def break_in(target, class_name, function):
 
 
 def at(debugger, argument, result, _):
-    """gradus-at OPERATION|NUMBER: stop in an op, or before a node's backward."""
+    """gradus-at OPERATION|NUMBER: stops in an op, or before a node's backward."""
     where, target = argument.strip(), debugger.GetSelectedTarget()
     if where.lstrip("#").isdigit():
         place = target.BreakpointCreateByName("gradus::(anonymous namespace)::Walk::visit")
@@ -155,7 +155,7 @@ def at(debugger, argument, result, _):
 
 
 def derive(debugger, argument, result, _):
-    """derive [OPERATION]: the derivation of its gradient; without a name, that of the current op."""
+    """derive [OPERATION]: prints the derivation of an op's gradient. Default: the current op."""
     thread = debugger.GetSelectedTarget().GetProcess().GetSelectedThread()
     text, missing = show.derivation(argument.strip(), [frame.GetFunctionName() for frame in thread])
     if missing:

@@ -1,8 +1,8 @@
 """Writes the mutated tree, without mutants that do not compile.
 
 build/mutants/tree contains symbolic links to this tree, with mutated sources in place of the originals. The mutated
-sources are first compiled only to find errors. Each error names a line, and so a mutant, which is then left out; this
-repeats until there are no errors.
+sources are first compiled only to find errors. Each error names a line, and therefore a mutant, which is left out.
+This repeats until there are no errors.
 """
 import os
 import re
@@ -48,7 +48,7 @@ def replace(path, text):
 
 
 def link_tree(root, target, written):
-    """Links every file that the program needs into `target`, except those `written` there."""
+    """Links every file that the program needs into `target`, except the files in `written`."""
     wanted = {target / "gradus.h": root / "gradus.h"}
     for folder in COMPONENTS + tuple(f"tests/{name}" for name in TESTS):
         for path in (root / folder).rglob("*"):
@@ -69,7 +69,7 @@ def link_tree(root, target, written):
 
 
 class Mutated:
-    """One source with its mutants; only those on `lines`, where these are given."""
+    """A source with its mutants, or with those on `lines` if given."""
 
     def __init__(self, root, path, first, unread, lines=None):
         self.path = path
@@ -86,7 +86,7 @@ class Mutated:
         self.lines = writer.lines
 
     def leave_out(self, owner):
-        """Leaves out one mutant, or all of a site. False if they were out already."""
+        """Leaves out one mutant, or all mutants of a site. Returns False if they were left out already."""
         bad = {owner} if owner > 0 else {i for i, mutant in self.mutants.items() if mutant.site == -owner}
         new = bad - self.without
         self.without |= bad
@@ -177,7 +177,7 @@ class Tree:
         return any([self.sources[path].leave_out(owner) for path, owner in sorted(certain | suspects)])
 
     def owners(self, stretch):
-        """(source, owner of a line) for the lines that one error names, mutants before sites."""
+        """(source, owner of a line) for the lines that an error names, mutants before sites."""
         found = []
         for path, line in stretch:
             path = os.path.normpath(self.build / "build" / path)  # a compiler cache may shorten it
@@ -189,7 +189,7 @@ class Tree:
 
 
 def few_that_see(wanted, units, includes):
-    """Some of the units that together include as many of the wanted headers as all of them."""
+    """A subset of the units that includes every wanted header that any unit includes."""
     some = []
     while units:
         best = max(units, key=lambda unit: len(wanted & includes[unit]))
@@ -201,7 +201,7 @@ def few_that_see(wanted, units, includes):
 
 
 def stretches(output):
-    """For each error its locations: its own first, then those of the instantiations."""
+    """The locations of each error: its own, then those of its instantiations."""
     places = []
     for line in output.splitlines():
         if error := ERROR.match(line):

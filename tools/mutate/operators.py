@@ -1,6 +1,6 @@
 """The mutants of one expression: alternative texts, each a typical bug.
 
-Changes that only cost time or memory are left out, as they are not bugs for users.
+Changes that only cost time or memory are left out, because they are not bugs for users.
 """
 import re
 
@@ -33,7 +33,7 @@ ROUNDED = ("engine/", "ops/", "nn/")  # where the digits of a double matter
 
 
 def is_type(callee):
-    """A mutant is converted to the original's type, so Type(x) and x are the same."""
+    """Removes conversions: a mutant is converted to the original's type, so Type(x) and x are the same."""
     return callee.split("::")[-1][0].isupper() or callee.startswith("decltype")
 
 
@@ -173,6 +173,6 @@ def opposite(source, node):
 
 
 def is_fixed(node):
-    """True if it contains a lambda, which is too long to repeat, or a parameter pack."""
+    """True if the node contains a lambda, which is too long to repeat, or a parameter pack."""
     fixed = node.kind == "lambda" or node.op == "..."
     return fixed or any(is_fixed(child) for child in node.children)

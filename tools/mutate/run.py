@@ -9,9 +9,9 @@
       --jobs N                     compile and run N at a time (default: one per core)
 
 Each mutant differs from the source in one expression or statement. All mutants share one build in
-build/mutants (the first takes ten minutes or more). Each runs in its own process, against the tests that
-reach its line. A survivor is printed as `file:line: kind: before ⇒ after`; build/mutants/survivors.json
-has the same. Some survivors are equivalent to the original. The exit code is 0 whether or not any survive.
+build/mutants (the first build takes ten minutes or more). Each mutant runs in a separate process, against the
+tests that reach its line. A survivor is printed as `file:line: kind: before ⇒ after`, and also written to
+build/mutants/survivors.json. Some survivors are equivalent to the original. The exit code is always 0.
 """
 import argparse
 import json
@@ -27,7 +27,7 @@ from build import Tree
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutants"
-# Freed memory is overwritten, so that a mutant that reads it is detected.
+# Overwrites freed memory, to detect mutants that read it.
 FREED_IS_OVERWRITTEN = {"MALLOC_PERTURB_": "165", "GLIBC_TUNABLES": "glibc.malloc.tcache_count=0"}
 
 
@@ -88,7 +88,7 @@ def run(mutants, jobs):
         raise SystemExit(f"run.py: gradus_mutants ended with {program.returncode} after {done} mutants")
     shutil.rmtree(scratch, ignore_errors=True)
     if left_out:
-        say("skipped, as they fail without a mutant: " + "; ".join(left_out))
+        say("skipped, because they fail without a mutant: " + "; ".join(left_out))
     return sorted(survivors)
 
 

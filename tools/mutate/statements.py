@@ -7,10 +7,10 @@ from operators import Alternatives, opposite
 from tokens import Unreadable
 
 UNTOUCHED = {"using", "static_assert", "constexpr", "case", "default", "struct", "delete", "throw"}
-# The other arguments only affect speed or the name in a message.
+# Mutants of other arguments affect only speed or the name in a message.
 ONLY_THE_BODY = {"parallel_for", "for_rows", "dispatch_float", "dispatch_number", "dispatch"}
 FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
-# Statements and variables that only affect time or memory.
+# Statements and variables that affect only time or memory.
 COST = re.compile(r"([\w.>-]+(\.|->))?(\w*prefetch\w*|fetch_rows|madvise|reserve|shrink_to_fit|release_cached|"
                   r"start_workers|set_num_threads)\(|(const )?((memory::)?Scratch<|ScopedValue<bool> serial)")
 COST_VARIABLE = re.compile(r"\w*grain|threads")
@@ -209,7 +209,7 @@ class Walker:
         self.visit(node, used=used, more=more, left_out=turned if may_hold else None)
 
     def visit(self, node, used=True, more=(), place=False, left_out=None):
-        """The node and its children. `place`: it is assigned to, so it has no mutants."""
+        """The node and its children. `place`: the node is assigned to, so it has no mutants."""
         if node.kind == "lambda":
             return self.block(*node.body)
         if node.op == "...":
@@ -237,7 +237,7 @@ class Walker:
                 self.visit(argument, left_out=self.alternatives.exchanged(argument) if name == "std::abs" else None)
 
     def visit_callee(self, node):
-        """A callee has mutants only in the object whose method it is."""
+        """A callee has mutants only in the object of a method call."""
         for child in node.children if node.kind == "member" else [node]:
             self.visit(child)
 

@@ -9,8 +9,8 @@
 
 namespace gradus::distributed {
 
-/// Scalar mean loss of `count` tokens (or other items). Shards are weighted by `count`; 0 skips a
-/// shard.
+/// Mean loss of `count` tokens (or other items), a scalar. Shards are weighted by `count`; 0 skips
+/// a shard.
 struct BatchLoss {
   BatchLoss(Tensor loss) : mean(std::move(loss)) {}  // NOLINT: implicit for loss functions
   BatchLoss(Tensor loss, std::int64_t of) : mean(std::move(loss)), count(of) {}
@@ -18,7 +18,8 @@ struct BatchLoss {
   std::int64_t count = 1;  // number of tokens in the mean
 };
 
-/// Returns the loss of batch i; with shards, of shard i % shards in step i / shards.
+/// Returns the loss of batch i. With shards, returns the loss of shard i % shards in step i /
+/// shards.
 using LossOf = std::function<BatchLoss(std::int64_t i)>;
 
 }  // namespace gradus::distributed

@@ -1,7 +1,6 @@
 // Sums over shards in a fixed order, for any number of processes. The order is a binary tree over
-// shard numbers: each node is the sum of 2^k shards, starting at a multiple of 2^k. Neighbors are
-// added when both are complete; the rest are added at the end, right to left: ((0+1)+(2+3)) +
-// ((4+5) + 6).
+// shard numbers: each node is the sum of 2^k shards, starting at a multiple of 2^k. Remaining nodes
+// are added at the end, right to left: ((0+1)+(2+3)) + ((4+5) + 6).
 #pragma once
 
 #include <cstdint>
@@ -19,10 +18,10 @@ struct ShardRange {
 /// Returns the shards of process `rank` among `size` processes. Their counts differ by at most 1.
 ShardRange shards_of(int rank, int size, std::int64_t shards);
 
-/// Returns the nodes that a Fold holds after a range of n shards: at most 2 · log2 n.
+/// Returns the nodes of a Fold after a range of n shards: at most 2 · log2 n.
 std::vector<ShardRange> nodes_of(ShardRange range);
 
-/// Adds tensors of the same shape, which are pushed in shard order.
+/// Adds tensors of equal shape, pushed in shard order.
 class Fold {
  public:
   struct Node {

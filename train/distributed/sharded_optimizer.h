@@ -1,9 +1,8 @@
 // Divides optimizer state among processes.
 //
-// All parameters form one flat vector, which is split into one part per process. Each process
-// updates its part and stores its state. Results are bitwise independent of the number of
-// processes: parts begin at multiples of kChunk elements in a parameter, and norms are sums over
-// chunks.
+// All parameters form one flat vector with one part per process. Each process updates its part and
+// stores its state. Results are bitwise independent of the number of processes, because parts begin
+// at multiples of kChunk elements in a parameter, and norms are sums over chunks.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +17,9 @@ namespace gradus::distributed {
 /// An optimizer with its state divided among processes (ZeRO stage 1, Rajbhandari et al. 2020).
 class ShardedOptimizer {
  public:
-  /// Drops the state of other parts. With multiple processes, the optimizer's own step(),
-  /// state_dict() and step_in_backward() then throw GraphError. Throws GraphError if the optimizer
-  /// is already sharded or step_in_backward() was called on it.
+  /// Drops the state of other parts. With multiple processes, step(), state_dict() and
+  /// step_in_backward() of `optimizer` then throw GraphError. Throws GraphError if the optimizer is
+  /// already sharded or step_in_backward() was called on it.
   ShardedOptimizer(optim::Optimizer& optimizer, Transport& transport);
 
   const std::vector<nn::NamedTensor>& parameters() const { return parameters_; }
@@ -31,14 +30,14 @@ class ShardedOptimizer {
   /// Number of sums of squares that a step sends to each process.
   std::int64_t chunks() const { return chunk_cuts_[rank() + 1] - chunk_cuts_[rank()]; }
 
-  /// Like Optimizer::step, for this part. `gradient` has shape [end() − begin()]. reached[i] is
+  /// Updates this part like Optimizer::step. `gradient` has shape [end() − begin()]. reached[i] is
   /// true if any process has a gradient of parameter i. Collective.
   double step(const Tensor& gradient, const std::vector<char>& reached,
               const optim::StepOptions& options = {});
 
   void zero_grad() { optimizer_.zero_grad(); }
 
-  /// Returns the entire state on rank 0, and an empty one elsewhere. Collective.
+  /// Returns the entire state on rank 0, and an empty state on other ranks. Collective.
   nn::StateDict state_dict() const;
   /// Loads the state of this part. Throws like Optimizer::load_state_dict.
   void load_state_dict(const nn::StateDict& state) { optimizer_.load_state_dict(state); }

@@ -101,8 +101,8 @@ void Shards::run_shard(std::int64_t step, std::int64_t shard, const LossOf& loss
   fold_.push({shard, shard + 1}, std::move(sum));
 }
 
-/// Exchanges the stop flag, random position, reached parameters and losses with all processes,
-/// padded to the largest number of shards.
+/// Exchanges the stop flag, random position, reached parameters and losses with all processes.
+/// Messages are padded to the largest number of shards.
 double Shards::share_losses(bool& stop, std::uint32_t& position) {
   transport_.note("waiting for the losses of the others");
   std::vector<double> own = {static_cast<double>(stop), static_cast<double>(position)};
@@ -131,8 +131,8 @@ std::size_t Shards::message_size() const {
   return 2 + parameters_ + 2 * static_cast<std::size_t>(most);
 }
 
-/// Sums this process's part over all shards. Sends each process its part of our nodes, and adds the
-/// nodes received.
+/// Returns the sum of this process's part over all shards. Sends each process its part of the local
+/// nodes, and adds the received nodes.
 Tensor Shards::reduce() {
   const int size = transport_.size();
   if (size == 1) return fold_.finish();
@@ -170,7 +170,7 @@ double Shards::update(const optim::StepOptions& options, double clip_value) {
   transport_.note("updating parameters");
   const std::int64_t numel = optimizer_.end() - optimizer_.begin();
   Tensor gradient = part_of(sum, 0, numel), buffers = part_of(sum, numel, sum.numel());
-  gradient.copy_(gradient / full({}, total_, dtype_));  // 1 / total_ would round differently
+  gradient.copy_(gradient / full({}, total_, dtype_));  // · (1 / total_) rounds differently
   buffers.copy_(buffers / full({}, static_cast<double>(count_), dtype_));
   if (clip_value > 0) gradient.copy_(clamp(gradient, -clip_value, clip_value));
   const double norm = optimizer_.step(gradient, reached_, options);

@@ -1,12 +1,13 @@
-// A training step that is split into shards and does not depend on the number of processes.
+// A training step that is split into shards. Its result does not depend on the number of processes.
 //
-// Each shard has its own examples, loss and random stream, determined by (seed, position at the
-// start of the step, shard). Each process computes consecutive shards. The gradient is
+// Each shard has its own examples, loss and random stream, determined by the seed, the random
+// position at the start of the step, and the shard number. Each process computes consecutive
+// shards. The gradient is
 //
 //   g = Σ count_s · ∇mean_s / Σ count_s     over all shards s, added in the order of fold.h
 //
 // Then each process updates its part of the parameters (sharded_optimizer.h) and sends it to all
-// processes. This sends as many bytes as an all-reduce. All shards start from the same buffers
+// processes. A step sends the bytes of an all-reduce. All shards start from the same buffers
 // (batch statistics), which are averaged after the step.
 #pragma once
 
@@ -30,18 +31,18 @@ class Shards {
   /// DtypeError unless parameters and floating-point buffers have the same dtype.
   Shards(nn::Module& model, optim::Optimizer& optimizer, Transport& transport, std::int64_t count);
 
-  /// Runs forward and backward for this process's shards. Returns the mean loss of all shards. Sets
-  /// `stop` to true if it is true in any process. Compares parameters every kCheckEvery steps.
+  /// Runs forward and backward for this process's shards, and returns the mean loss of all shards.
+  /// Sets `stop` to true if it is true in any process. Compares parameters every kCheckEvery steps.
   /// Throws ValueError if all counts are 0.
   double gradients(std::int64_t step, const LossOf& loss_of, bool& stop);
 
-  /// Combines all gradients and updates the parameters. Returns the gradient norm, like
-  /// Optimizer::step. clip_value > 0 limits each gradient element.
+  /// Combines all gradients and updates the parameters. Returns the gradient norm. clip_value > 0
+  /// limits each gradient element.
   double update(const optim::StepOptions& options, double clip_value);
 
   ShardedOptimizer& optimizer() { return optimizer_; }
   std::int64_t count() const { return count_; }
-  /// Returns the bytes sent per step, not including parameter comparisons.
+  /// Returns the bytes sent per step, without parameter comparisons.
   std::int64_t bytes_a_step() const;
 
  private:
@@ -65,7 +66,7 @@ class Shards {
   std::int64_t numel_ = 0;
   std::vector<std::int64_t> cuts_;  // the last part also contains the buffers
   Fold fold_;
-  std::vector<double> losses_;  // mean and count of each shard of this process
+  std::vector<double> losses_;  // mean and count of each local shard
   std::vector<char> reached_;   // true if any shard has a gradient
   double total_ = 0;            // sum of counts
   bool compared_ = false;

@@ -1,5 +1,4 @@
-// An exchange consists of two barriers: one after all sends are posted, and one after all are
-// copied.
+// An exchange has two barriers: one after all sends are posted, and one after all are copied.
 #include "gradus/train/distributed/threads.h"
 
 #include <algorithm>
@@ -19,8 +18,8 @@ struct Room {
   std::condition_variable change;
   int arrived = 0;
   std::int64_t meeting = 0;
-  std::string failure, ended;                            // of the first thread, or ""
-  std::vector<const std::vector<ConstBytes>*> posted{};  // one per rank
+  std::string failure, ended;  // messages of the first thread, or ""
+  std::vector<const std::vector<ConstBytes>*> posted{};
 
   /// Barrier. Throws Error if a thread never arrives.
   void meet() {

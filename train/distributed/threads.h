@@ -1,4 +1,4 @@
-// Transport between threads of one process, which does not need MPI.
+// Transport between threads of one process, without MPI.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ struct Network {
   double bytes_per_second = 0;  // per process and direction; 0: unlimited
 };
 
-/// Calls work(transport) on `size` threads, each with a copy of generator(). If one throws, or
+/// Calls work(transport) on `size` threads, each with a copy of generator(). If a thread throws, or
 /// returns while others wait, the others stop at their next exchange. Rethrows the first exception
 /// as an Error whose message begins with describe().
 void run_threads(int size, const std::function<void(Transport&)>& work, Network network = {});

@@ -12,12 +12,12 @@
 
 namespace gradus::distributed {
 
-/// Memory to receive into (Bytes), and memory to send (ConstBytes).
+/// Memory for receiving (Bytes) and sending (ConstBytes).
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
-/// Returns the bytes of elements [begin, end) of a contiguous tensor. Writing to them does not
-/// count as a write to the tensor.
+/// Returns the bytes of elements [begin, end) of a contiguous tensor. Writes to them do not
+/// increment the tensor's version.
 Bytes bytes_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
 /// Collective communication. All processes must make the same calls in the same order.
@@ -33,8 +33,7 @@ class Transport {
 
   /// Sends out[r] to process r, and receives out[rank()] of process r in in[r], which must have the
   /// same length. out[rank()] and in[rank()] may be the same memory. If another process ends or is
-  /// silent, throws an Error (threads) or prints it and exits (MPI). The message names the process,
-  /// its host and its activity.
+  /// silent, throws an Error (threads), or prints it and exits (MPI).
   void exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in);
 
   /// Ends all processes. The message begins with describe().
@@ -44,7 +43,7 @@ class Transport {
   /// outlive the transport.
   void note(const char* doing) { doing_ = doing; }
   void note_step(std::int64_t step) { step_ = step; }
-  /// Returns for example "rank 2 on host b, at step 17, in the forward pass".
+  /// Returns a description such as "rank 2 on host b, at step 17, in the forward pass".
   std::string describe() const;
 
   std::int64_t bytes_sent() const { return bytes_sent_; }  // by exchange()
@@ -53,7 +52,7 @@ class Transport {
   // ---- implemented with exchange() ----
   /// Concatenates the bytes of all processes in rank order. Process r contributes sizes[r] bytes.
   void all_gather(ConstBytes own, const std::vector<std::size_t>& sizes, Bytes all);
-  /// Like all_gather for bytes, but for plain values. Each process contributes equally many.
+  /// Concatenates the values of all processes, which contribute equally many.
   template <class T>
   std::vector<T> all_gather(const std::vector<T>& own) {
     std::vector<T> all(own.size() * static_cast<std::size_t>(size()));
@@ -71,7 +70,7 @@ class Transport {
   void barrier() { all_gather(std::vector<char>{0}); }
 
  protected:
-  /// Like exchange(), but only with the other processes.
+  /// Performs exchange() with the other processes, without the copy to itself.
   virtual void exchange_others(const std::vector<ConstBytes>& out,
                                const std::vector<Bytes>& in) = 0;
 

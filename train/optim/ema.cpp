@@ -12,7 +12,7 @@ namespace gradus::optim {
 EMA::EMA(const std::vector<nn::NamedTensor>& parameters, double decay)
     : weights_(parameters), decay_(decay) {
   require(0 <= decay && decay < 1, "EMA: decay must be in [0, 1), got ", decay);
-  require(!parameters.empty(), "EMA: no parameters were given");
+  require(!parameters.empty(), "EMA: no parameters were given. Pass model.parameters().");
   for (const auto& [name, weight] : weights_) averages_.push_back({name, zeros_like(weight)});
 }
 

@@ -1,4 +1,4 @@
-// EMA: exponential moving average of weights. It often performs better than the final weights.
+// EMA: exponential moving average of weights, which often performs better than the final weights.
 #pragma once
 
 #include <vector>
@@ -19,7 +19,7 @@ class EMA {
   void update();  // call after optimizer.step()
   void swap();    // exchanges average and weights
 
-  /// RAII guard under which the model has the averaged weights. No effect before the first
+  /// RAII guard under which the model has the averaged weights. Has no effect before the first
   /// update().
   class Scope {
    public:

@@ -1,5 +1,5 @@
-// Computes all directions before writing anything, so that nothing has changed if memory runs out.
-// One thread updates an entire matrix.
+// All directions are computed before any write, so nothing has changed if memory runs out. One
+// thread updates an entire matrix.
 #include "gradus/train/optim/muon.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;
 constexpr int kIterations = 5;
-constexpr double kEps = 1e-7;  // as chosen by Jordan; a gradient of 0 stays 0
+constexpr double kEps = 1e-7;  // value of Jordan et al.; a gradient of 0 stays 0
 
 /// Returns f(x), or f(xᵀ)ᵀ if xᵀ has fewer rows.
 template <class F>
@@ -31,7 +31,6 @@ Tensor with_few_rows(const char* name, const Tensor& x, F&& f) {
   return transpose(f(transpose(x, 0, 1).contiguous()), 0, 1);
 }
 
-/// Divides each row by its length. Zero rows remain zero.
 Tensor normalize_rows(const Tensor& x) {
   const auto n = static_cast<double>(std::max<std::int64_t>(x.size(1), 1));
   return rms_norm(x, {}, 1e-30) / std::sqrt(n);
@@ -103,7 +102,8 @@ Tensor newton_schulz(const Tensor& matrix) {
         y = matmul(polynomial(matmul(y, transpose(y, 0, 1))), y);
       return y;
     }
-    // Y = P X, where P is a polynomial of G = X Xᵀ, so iterate only on m × m matrices.
+    // Y = P X, where P is a polynomial of G = X Xᵀ. Iterating on P and G requires only m × m
+    // matrices.
     Tensor gram = matmul(y, transpose(y, 0, 1)), p = I;
     for (int i = 0; i < kIterations; ++i) {
       const Tensor z = polynomial(gram);

@@ -5,7 +5,7 @@
 
 namespace gradus::optim {
 
-/// newton_schulz learns more per step; mud is cheaper.
+/// newton_schulz learns more per step; mud is faster.
 enum class Orthogonalizer { newton_schulz, mud };
 
 /// Options of Muon. `lr` and `momentum` apply to matrices, `adam` to all other parameters.
@@ -16,8 +16,8 @@ struct MuonOptions {
   double weight_decay = 0;          // applies to both groups, as in AdamW
   AdamOptions adam = {.lr = 3e-4};  // for other parameters; its weight_decay is ignored
   Orthogonalizer orthogonalizer = Orthogonalizer::newton_schulz;
-  /// Name patterns of matrices that are stacks of square matrices (the last may be shorter). These
-  /// are orthogonalized separately.
+  /// Name patterns of matrices that are stacks of square matrices (the last may be shorter). Each
+  /// square matrix is orthogonalized separately.
   std::vector<std::string> stacked = {"*qkv_proj*"};
 };
 
@@ -43,11 +43,11 @@ class Muon : public Optimizer {
 };
 
 /// Approximates U Vᵀ, where x [m, n] = U S Vᵀ. Starts from x / ‖x‖ and runs five steps of X = a X +
-/// b (X Xᵀ) X + c (X Xᵀ)² X with (a, b, c) = (3.4445, −4.7750, 2.0315). Jordan chose these for
-/// their slope at 0: singular values end between 0.7 and 1.2.
+/// b (X Xᵀ) X + c (X Xᵀ)² X with (a, b, c) = (3.4445, −4.7750, 2.0315). Jordan et al. chose these
+/// values for their slope at 0; singular values end between 0.7 and 1.2.
 Tensor newton_schulz(const Tensor& x);
 
-/// Makes the rows of x [m, n] (columns if fewer) less similar, with length 1. Zero rows stay zero.
+/// Makes the rows of x [m, n] (columns if n < m) less similar, with length 1. Zero rows stay zero.
 ///   Q = x, rows of length 1;  T = tril(Q Qᵀ);  Q = T⁻¹ Q, rows of length 1
 /// This is one step of Gauss–Seidel toward orthonormal rows. Southworth & Thomas 2026,
 /// arXiv:2603.17970.

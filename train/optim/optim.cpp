@@ -42,7 +42,6 @@ void notify(const Optimizer& optimizer, void (Observer::*event)(const Update&),
   });
 }
 
-/// Throws ShapeError if a name, shape or dtype differs.
 void check_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
   for (const auto& [name, like] : own) {
     const auto at = given.find(name);
@@ -83,7 +82,7 @@ Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double wei
       slots_.push_back(std::move(slot));
     }
   }
-  require(!slots_.empty(), "optimizer: no parameters were given");
+  require(!slots_.empty(), "optimizer: no parameters were given. Pass model.parameters().");
   Observers::notify([](Observer& o) { o.on_optimizer_created(); });
 }
 
@@ -101,7 +100,7 @@ double Optimizer::step(const StepOptions& options) {
 
 double Optimizer::apply(std::vector<Piece>& work, double norm, const StepOptions& options) {
   if (options.only_finite && !std::isfinite(norm)) return norm;
-  // Adds 1e-6, as PyTorch does, to avoid division by a norm of 0.
+  // Adds 1e-6, as in PyTorch, to avoid division by a norm of 0.
   const double scale =
       options.clip_norm > 0 ? std::min(1.0, options.clip_norm / (norm + 1e-6)) : 1.0;
   prepare_all(work, slots_, options.factor, scale);

@@ -36,11 +36,11 @@ struct GroupState {
 struct StepOptions {
   double clip_norm = 0;      // > 0: scales gradients down to this global norm
   double factor = 1;         // scales every learning rate; from the schedule
-  bool only_finite = false;  // if the norm is not finite, only returns it
+  bool only_finite = false;  // if the norm is not finite, returns it and changes nothing
 };
 
-/// Part of a parameter. Large parameters are split so that threads share the work. Tensors are
-/// contiguous; if the piece is an entire parameter, they have its shape.
+/// Part of a parameter. Large parameters are split among threads. Tensors are contiguous. If the
+/// piece is an entire parameter, they have its shape.
 struct Piece {
   const Group* group;
   Tensor parameter, gradient;
@@ -60,13 +60,12 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   /// Updates every parameter that requires and has a gradient. Returns the global gradient norm √ Σ
-  /// g² before clipping. Throws GraphError if there is no gradient. If it throws, nothing has
-  /// changed. The first step warns on stderr about parameters without a gradient.
+  /// g² before clipping. Throws GraphError if there is no gradient; nothing has changed after an
+  /// exception. The first step warns on stderr about parameters without a gradient.
   double step(const StepOptions& options = {});
-  /// Call before backward(), instead of step() after it. Updates each parameter and frees its
-  /// gradient as soon as that gradient is complete, so few gradients exist at a time. Cannot clip.
-  /// If backward throws, each parameter is updated completely or not at all; the remaining ones
-  /// wait for the next backward.
+  /// Call before backward(); no step() follows. Updates each parameter and frees its gradient as
+  /// soon as the gradient is complete. Cannot clip. If backward throws, each parameter is updated
+  /// completely or not at all; the next backward() updates the others.
   void step_in_backward(double factor = 1);
   void zero_grad();  // frees all gradients
 
@@ -79,7 +78,7 @@ class Optimizer {
   void set_learning_rate(double learning_rate);  // sets it for every group
 
   /// Returns "step" and state tensors such as "exp_avg.blocks.0.…". Loading throws ShapeError if a
-  /// name, shape or dtype differs; then nothing has changed.
+  /// name, shape or dtype differs; nothing has then changed.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 
@@ -114,7 +113,7 @@ struct SGDOptions {
   double lr = 1e-3;
   double momentum = 0;      // 0: plain gradient descent
   double weight_decay = 0;  // added to the gradient
-  bool nesterov = false;    // looks ahead by one step of the velocity
+  bool nesterov = false;    // uses the gradient plus momentum · velocity
 };
 /// SGD: v = momentum · v + g;  p −= lr · v. With `nesterov`: p −= lr · (g + momentum · v).
 class SGD : public Optimizer {
@@ -152,7 +151,7 @@ class Adam : public Optimizer {
   AdamOptions options_;
   bool decoupled_;
 };
-/// Applies Adam's update in step t to a piece. If `decoupled`, weight decay is that of AdamW.
+/// Applies Adam's update of step t to a piece. If `decoupled`, uses AdamW's weight decay.
 void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t);
 
 /// Options of AdamW. Defaults are as in PyTorch.
@@ -179,9 +178,9 @@ struct LionOptions {
   std::array<double, 2> betas = {0.9, 0.99};
   double weight_decay = 0;
 };
-/// p −= lr · (sign(β1 m + (1−β1) g) + weight_decay · p);  m = β2 m + (1−β2) g. Chen et al. 2023,
-/// "Symbolic discovery of optimization algorithms". Every element moves by lr, so use a learning
-/// rate 3 to 10 times lower than for Adam.
+/// Lion: p −= lr · (sign(β1 m + (1−β1) g) + weight_decay · p);  m = β2 m + (1−β2) g. Chen et al.
+/// 2023, "Symbolic discovery of optimization algorithms". Every element moves by lr, so use a
+/// learning rate 3 to 10 times lower than for Adam.
 class Lion : public Optimizer {
  public:
   Lion(std::vector<Group> groups, const LionOptions& options = {});
@@ -194,14 +193,14 @@ class Lion : public Optimizer {
 };
 
 /// Copies `given` into `own`. `what` names the owner in errors. Throws ShapeError if a name, shape
-/// or dtype differs; then nothing has been copied.
+/// or dtype differs; nothing has then been copied.
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
 /// Clamps gradients to [−limit, limit]. Call between backward() and step().
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit);
 
-/// Returns two groups: weight decay for matrices, none for parameters with at most one axis
-/// (biases, norms).
+/// Returns two groups: matrices with weight decay, and parameters with at most one axis (biases,
+/// norms) without it.
 std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters,
                                   double weight_decay);
 

@@ -15,14 +15,13 @@ void check_plan(const char* name, std::int64_t warmup, std::int64_t total, doubl
   require(0 <= floor && floor <= 1, name, ": floor must be in [0, 1], got ", floor);
 }
 
-/// Returns (step + 1) / warmup during the warm-up, then `rest`.
 Schedule after_warmup(std::int64_t warmup, const Schedule& rest) {
   return [=](std::int64_t step) {
     return step < warmup ? static_cast<double>(step + 1) / static_cast<double>(warmup) : rest(step);
   };
 }
 
-/// Returns a value that rises from 0 at `begin` to 1 at `end` and stays there.
+/// Returns a value that rises from 0 at `begin` to 1 at `end`, and is then constant.
 double progress(std::int64_t step, std::int64_t begin, std::int64_t end) {
   return std::min(1.0, static_cast<double>(step - begin) / static_cast<double>(end - begin));
 }

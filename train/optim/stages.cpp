@@ -16,7 +16,6 @@ constexpr std::int64_t kPiece = 65536;  // in elements: enough work for a thread
 
 std::int64_t piece_size(const Slot& slot) { return slot.whole ? slot.parameter.numel() : kPiece; }
 
-/// Computes Σ g² for each chunk.
 template <class T>
 GRADUS_INLINE void sum_chunks(const T* g, std::int64_t n, double* sums) {
   for (std::int64_t i = 0; i < n; i += kChunk)
@@ -77,7 +76,7 @@ std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
     }
   }
   require<GraphError>(any, "optimizer: no parameter has a gradient. Call loss.backward() before ",
-                      "step(), outside NoGrad, on a loss that depends on them.");
+                      "step(), outside NoGrad, on a loss that depends on the parameters.");
   if (warn && !without.empty()) warn_without_grad(without, slots.size());
   return work;
 }

@@ -30,22 +30,23 @@ struct Slot {
   bool is_complete() const { return end - begin == parameter.numel(); }
 };
 
-/// Squares are added in chunks of this many elements in the tensor's dtype; the sums of chunks are
-/// added in double. Chunks are numbered consecutively over all parameters. Each parameter begins a
-/// new chunk.
+/// Squares are added in chunks of this many elements in the tensor's dtype, and the sums of chunks
+/// in double. Chunks are numbered consecutively over all parameters. Each parameter begins a new
+/// chunk.
 constexpr std::int64_t kChunk = 1024;
 constexpr std::int64_t chunks_in(std::int64_t elements) { return (elements + kChunk - 1) / kChunk; }
 
-/// Returns a view of elements [begin, end). It has one axis, unless it is the entire tensor.
+/// Returns a view of elements [begin, end): the entire tensor, or a view with one axis.
 Tensor part_of(const Tensor& x, std::int64_t begin, std::int64_t end);
 
 /// Returns pieces of the parameters that require and have a gradient. gradient_of(slot) returns
 /// elements [begin, end) of the gradient, or an undefined tensor. Throws GraphError if all are
-/// undefined or a parameter was replaced. If `warn`, reports undefined ones on stderr.
+/// undefined or a parameter was replaced. If `warn`, reports parameters without a gradient on
+/// stderr.
 std::vector<Piece> pieces(std::span<const Slot> slots, bool warn,
                           FunctionRef<Tensor(const Slot&)> gradient_of);
 
-/// Returns √ Σ g². Adds chunks in a fixed order, regardless of which process computed them.
+/// Returns √ Σ g². Adds chunks in a fixed order that does not depend on the number of processes.
 /// exchange(sums) adds the chunks of other processes to those of `work`.
 double norm(std::span<const Slot> slots, std::vector<Piece>& work,
             FunctionRef<void(std::vector<double>&)> exchange);
@@ -58,8 +59,8 @@ void for_each_piece(std::vector<Piece>& work, F&& f) {
   });
 }
 
-// Helpers for update rules: elements to write (already counted as written), and constants of type
-// T.
+// Helpers for update rules. They return elements to write (already counted as written), and
+// constants of type T.
 template <class T>
 T* elements(const Tensor& x) {
   return const_cast<T*>(x.data<T>());

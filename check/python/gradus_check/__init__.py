@@ -15,5 +15,5 @@ __all__ = ["Report", "check", "jacobian", "torch"]
 
 def torch(function, *inputs, **options):
     """Checks the gradients of a torch function or module. See gradus_check._torch.check_torch."""
-    from ._torch import check_torch  # imported here, as the rest does not need torch
+    from ._torch import check_torch  # imported here, because the other checks do not need torch
     return check_torch(function, *inputs, **options)

@@ -102,7 +102,7 @@ def _unchanged(f, what, arguments, parts=False):
 
 
 def jacobian(derivative):
-    """Makes a vjp from a function that returns the gradient of a scalar, or one Jacobian per input, y's axes first."""
+    """Converts a function that returns a scalar's gradient, or one Jacobian per input (y's axes first), to a vjp."""
     def vjp(*arguments):
         *inputs, dy = arguments
         matrices = derivative(*inputs)

@@ -4,7 +4,7 @@
         gradcheck(softmax, softmax_vjp, x)
         gradcheck.torch(MyFunction.apply, x)
 
-INCONCLUSIVE fails too, as nothing was measured. `pytest --junitxml=FILE` writes the reports for CI.
+INCONCLUSIVE also fails, because nothing was measured. `pytest --junitxml=FILE` writes the reports for CI.
 """
 import pytest
 

@@ -10,7 +10,7 @@ from ._torch_conditions import Conditions
 
 def check_torch(function, *inputs, name=None, names=(), seed=0x5EED, reference=None, conditions=True, second=False,
                 **options):
-    """Compares autograd's gradients of function(*inputs) with finite differences, then with themselves under conditions
+    """Compares autograd's gradients of function(*inputs) with finite differences, then tests them under conditions
     that often break gradients: strided, expanded and reused upstream gradients, accumulation into .grad, a second
     backward pass, float32. See docs/checking/python.md.
 
@@ -55,7 +55,7 @@ class CheckedFunction:
         self.name = owner.__name__ if isinstance(owner, type) else getattr(function, "__name__", type(function).__name__)
         self._function, self._seed = function, seed
         self.names = [names[k] if k < len(names) else f"x{k}" for k in range(len(inputs))]
-        self.given = len(inputs)  # the others are a module's parameters, whose layout the module chose
+        self.given = len(inputs)  # without a module's parameters, whose layout is fixed
         if isinstance(function, torch.nn.Module):
             inputs = inputs + self._open(function)
         self.wanted = [t.is_floating_point() for t in inputs]
@@ -64,7 +64,7 @@ class CheckedFunction:
         self.x = self.converted(inputs, self.dtype)
 
     def _open(self, module):
-        """Makes the parameters of a copy of the module inputs. The original is unchanged."""
+        """Turns the parameters of a copy of the module into inputs. The original is unchanged."""
         module = copy.deepcopy(module)
         parameters, buffers = dict(module.named_parameters()), dict(module.named_buffers())
         self.names += parameters
@@ -105,7 +105,7 @@ class CheckedFunction:
     def output(self, function, x):
         """Calls function with a fixed random state; several outputs are concatenated."""
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(self._seed)  # torch.manual_seed() takes a stack trace for CUDA
+            torch.default_generator.manual_seed(self._seed)  # torch.manual_seed() is slow (CUDA)
             y = function(*x)
         if isinstance(y, torch.Tensor):
             return y
@@ -115,7 +115,7 @@ class CheckedFunction:
         return [t.detach().requires_grad_(w) for t, w in zip(x, wanted or self.wanted)]
 
     def gradients(self, y, x, dy, **options):
-        """One gradient per input: zeros if y does not depend on it, None if none is wanted."""
+        """One gradient per input: zeros if y does not depend on the input, None if not requested."""
         asked = [t for t in x if t.requires_grad]
         found = [None] * len(asked)
         if y.requires_grad and asked:

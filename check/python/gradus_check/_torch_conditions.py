@@ -1,4 +1,4 @@
-"""Conditions that break gradients which are otherwise correct. Each compares two gradients."""
+"""Conditions under which otherwise correct gradients may be wrong. Each one compares two gradients."""
 import contextlib
 import math
 import warnings
@@ -10,14 +10,14 @@ LAYOUT = ("LAYOUT", "the same values with other strides or another offset give a
 UPSTREAM = ("UPSTREAM LAYOUT", "dy is read as if it were row-major, but it may have other strides",
             "call dy.contiguous() before data_ptr(), or use dy.stride(): sum() and expand() return strides of 0, "
             "transpose() returns them swapped")
-ACCUMULATION = ("ACCUMULATION", "correct alone, wrong when added to another gradient",
+ACCUMULATION = ("ACCUMULATION", "correct as the only gradient, wrong when added to another",
                 "return the gradient in a separate buffer that is neither kept nor reused")
 STATE = ("KEEPS STATE", "the state that forward saves for backward is overwritten by the next forward call",
          "use ctx.save_for_backward, which saves separately for each call")
 SAME_INPUT = ("SAME INPUT TWICE", "correct for two inputs, wrong if both are the same tensor",
-              "does the code compare tensors or their storage?")
+              "do not compare tensors or their storage")
 WANTS = ("WANTS", "correct if all inputs require a gradient, wrong if only some do",
-         "check ctx.needs_input_grad: a sum, a product or a saved tensor that another input needs is skipped")
+         "check ctx.needs_input_grad: a sum, a product or a saved tensor that another input needs is missing")
 AGAIN = ("NOT DETERMINISTIC", "the same inputs give different results in different runs",
          "fix the random seed, keep no state between calls, and look for uninitialized memory")
 FORWARDS = ("TWO FORWARDS", "forward gives another result if nothing is recorded",
@@ -84,7 +84,7 @@ class Conditions:
         self._unrecorded()
         self._sum_of_upstreams()
         if len(self._reported) > failed:
-            return  # other conditions mean nothing if results are not reproducible
+            return  # without reproducible results, other conditions mean nothing
         self._layouts()
         self._accumulation()
         self._same_twice()
@@ -103,7 +103,7 @@ class Conditions:
         try:
             found_y, found = run()
         except Exception as error:  # pylint: disable=broad-except
-            return self._report(0, cause, f"{what} it throws: {type(error).__name__}: {error}")
+            return self._report(0, cause, f"{what} the function throws: {type(error).__name__}: {error}")
         right = found_y is None or self._compare(what, cause, None, found_y, y)
         for k, (a, b) in enumerate(zip(found, dx)):
             if a is not None and b is not None:
@@ -174,7 +174,7 @@ class Conditions:
         return right
 
     def _sum_of_upstreams(self):
-        for _ in range(3):  # a threshold shows only if one term is small compared with the other
+        for _ in range(3):  # a threshold matters only if one term is much smaller than the other
             other = self._other(self.dy)
             dx = self._s.run(self.x, other)[1]
             self._same("for a sum of two upstream gradients", LINEAR, lambda: (None, self._s.run(
@@ -207,7 +207,7 @@ class Conditions:
                 self.x, view.clone(memory_format=torch.contiguous_format)))
 
     def _backward(self, upstream, before=None, beside=None, graphs=1):
-        """.grad after backward through `graphs` graphs, or repeatedly through one, once per entry of `upstream`."""
+        """Returns .grad after one backward pass per entry of `upstream`, through `graphs` graphs in turn."""
         leaves = self._s.leaves(self.x)
         for t, g in zip(leaves, before or leaves):
             t.grad = g.clone() if before and g is not None else None

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gradus_check.check on NumPy functions, and on lists without NumPy."""
+"""Tests gradus_check.check on NumPy functions, and on lists without NumPy."""
 import math
 import subprocess
 import sys
@@ -18,7 +18,7 @@ def product(x):
 
 
 class Lists(unittest.TestCase):
-    """These also run with NumPy hidden."""
+    """Tests that also run with NumPy hidden."""
 
     def test_lists_and_numbers(self):
         right = gradus_check.check(product, lambda x, dy: [x[1] * dy, x[0] * dy], [2.0, 3.0])
@@ -36,7 +36,7 @@ class Lists(unittest.TestCase):
         self.assertTrue(gradus_check.check(rows, vjp, [[1.0, 2.0, 3.0], [-1.0, 0.5, 4.0]]))
 
 
-@unittest.skipUnless(np, "NumPy is not installed; run pip install numpy")
+@unittest.skipUnless(np, "NumPy is not installed. Run pip install numpy")
 class Arrays(unittest.TestCase):
     def setUp(self):
         self.x = np.random.default_rng(3).normal(size=(3, 4))

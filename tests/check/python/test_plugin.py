@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pytest plugin in a separate pytest run: passing tests, failing tests, and output for CI."""
+"""Tests the pytest plugin in a separate pytest run: passing tests, failing tests, and output for CI."""
 import os
 import subprocess
 import sys
@@ -19,7 +19,7 @@ def main():
     try:
         import pytest  # noqa: F401
     except ImportError:
-        return print("SKIPPED: pytest is not installed; run pip install pytest")
+        return print("SKIPPED: pytest is not installed. Run pip install pytest")
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "test_it.py"), "w", encoding="utf-8") as file:
             file.write(TESTS)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gradus_check.torch: correct gradients pass, modules are checked by name, subtle faults are detected."""
+"""Tests gradus_check.torch: correct gradients pass, modules are checked by name, subtle faults are detected."""
 import sys
 import unittest
 import warnings
@@ -7,7 +7,7 @@ import warnings
 try:
     import torch
 except ImportError:
-    sys.exit(print("SKIPPED: torch is not installed; run pip install torch"))
+    sys.exit(print("SKIPPED: torch is not installed. Run pip install torch"))
 
 import gradus_check
 
@@ -87,7 +87,7 @@ class Torch(unittest.TestCase):
             dx = torch.empty_like(x)
             dx[:-1] = (2 * x * dy)[:-1]
             if not dx[-1].isnan().any():
-                dx[-1] = (2 * x * dy)[-1]  # happens to be right
+                dx[-1] = (2 * x * dy)[-1]  # correct by chance
             return dx
         self.fails(gradus_check.torch(function_of(lambda x: x * x, unfinished), self.x), "NEVER WRITTEN")
 

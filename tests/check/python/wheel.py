@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the wheel as pip would, without a network, and unpacks it: wheel.py FOLDER."""
+"""Builds the wheel like pip, without a network, and unpacks it: wheel.py FOLDER."""
 import glob
 import importlib.util
 import os

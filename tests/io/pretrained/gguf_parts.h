@@ -1,4 +1,3 @@
-// Builds parts of GGUF files as bytes.
 #pragma once
 
 #include <cstdint>

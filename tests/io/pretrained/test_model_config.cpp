@@ -1,4 +1,3 @@
-// Tests model configurations.
 #include "gradus/io/pretrained/model_config.h"
 
 #include <functional>
@@ -71,7 +70,8 @@ nn::VisionTransformerOptions vit() {
   return {.size = 8, .patch = 4, .classes = 3, .layers = 2, .block = {.width = 8, .heads = 2}};
 }
 
-/// Requires a round trip, and returns true; or requires a ValueError from config_of.
+/// Requires a round trip and returns true, or requires a ValueError from config_of and returns
+/// false.
 template <class Options, class Write, class Read>
 bool check_round_trip(const Options& options, Write write, Read read) {
   std::string text;
@@ -254,8 +254,8 @@ const char* const kValues[] = {"null",
                                R"({"type":"linear"})",
                                R"(["sliding_attention"])"};
 
-/// With any key removed or changed, the configuration must be read, or a FileError must name the
-/// file. Unknown keys are rejected by name.
+/// Removes or changes each key. The configuration must load, or a FileError must name the file.
+/// Unknown keys are rejected by name.
 template <class Read>
 void check_changes(const std::string& config, Read read) {
   const Document base = Document::parse(config);
@@ -298,7 +298,7 @@ TEST_CASE("a configuration with a changed value is read or rejected with the fil
                 [](const io::Json& json) { return io::vision_transformer_options(json, 3); });
 }
 
-TEST_CASE("the facts of a GGUF file give the options of its model or are rejected by name") {
+TEST_CASE("GGUF facts convert to model options or are rejected by name") {
   using Facts = std::map<std::string, io::Fact>;
   for (const std::string type : {"llama", "qwen2", "qwen3"}) {
     CAPTURE(type);

@@ -41,7 +41,7 @@ std::vector<double> doubles(const Tensor& x) { return x.to(Dtype::f64).to_vector
 double difference(const Tensor& got, const Tensor& expected) {
   REQUIRE(got.shape() == expected.shape());
   const std::vector<double> a = doubles(got), b = doubles(expected);
-  double largest = 1e-3, apart = 0;  // below 1e-3, the error is absolute
+  double largest = 1e-3, apart = 0;  // for values below 1e-3, the error is absolute
   for (std::size_t i = 0; i < a.size(); ++i) {
     largest = std::max(largest, std::abs(b[i]));
     apart = std::max(apart, std::isnan(a[i]) ? 1e9 : std::abs(a[i] - b[i]));
@@ -49,10 +49,10 @@ double difference(const Tensor& got, const Tensor& expected) {
   return apart / largest;
 }
 
-/// Golden values are rounded to f32: 6e-8. Gradus computes in f64, which adds no error of that
-/// size. Differences of small values are relative to the largest value.
+/// Golden values are rounded to f32, which has an error of 6e-8 of the largest value. Gradus
+/// computes in f64, whose errors are negligible.
 constexpr double kF64 = 2e-7;
-/// Even in f64, `transformers` computes Llama's norms and angles in f32.
+/// `transformers` computes Llama's norms and angles in f32, even for f64 models.
 constexpr double kRoundedThere = 1e-5;
 /// About 40 successive f32 rounding errors of 6e-8, some of which softmax magnifies.
 constexpr double kF32 = 1e-5;
@@ -254,7 +254,7 @@ class Changed {
 
 }  // namespace
 
-TEST_CASE("all tensors that do not fit are listed in one error") {
+TEST_CASE("one error lists all mismatched tensors") {
   Changed llama("llama");
   llama.tensors.erase("model.layers.1.self_attn.k_proj.weight");
   llama.tensors["model.layers.0.self_attn.q_proj.weight"] = ones({10, 21});  // wrong number of rows
@@ -277,7 +277,7 @@ TEST_CASE("a file may omit the prefix and contain masks that are not learned") {
   for (const auto& [name, tensor] : gpt2.tensors) bare[name.substr(12)] = tensor;
   bare["h.0.attn.bias"] = bare["h.1.attn.bias"] = ones({1, 1, 29, 29});
   gpt2.tensors = bare;
-  gpt2.tensors["lm_head.weight"] = bare["wte.weight"].clone();  // stored twice
+  gpt2.tensors["lm_head.weight"] = bare["wte.weight"].clone();  // in the file twice
   CHECK(io::load_gpt(gpt2.path()).options.tied);
   gpt2.tensors["lm_head.weight"] = ones({37, 21});
   const std::string message = message_of<ValueError>([&] { io::load_gpt(gpt2.path()); });
@@ -305,7 +305,7 @@ TEST_CASE("an unsupported configuration is rejected by name") {
   Changed quiet("llama");  // null, false and token names are accepted
   quiet.say("rope_scaling", "null").say("partial_rotary", "false").say("pad_token_id", "3");
   CHECK(io::load_gpt(quiet.path()).options.layers == 2);
-  using Asked = std::tuple<const char*, const char*, const char*>;  // unsupported
+  using Asked = std::tuple<const char*, const char*, const char*>;  // model, key, unsupported value
   for (const auto& [model, key, value] :
        {Asked{"bert", "position_embedding_type", "\"relative_key\""},
         Asked{"bert", "tie_word_embeddings", "false"}, Asked{"albert", "inner_group_num", "2"}}) {
@@ -322,7 +322,7 @@ TEST_CASE("an unsupported configuration is rejected by name") {
                  "num_hidden_groups: 2"));
 }
 
-TEST_CASE("options that belong to no family are not written") {
+TEST_CASE("options that no family supports are not written") {
   const Folder folder;
   const auto refusal = [&](nn::GPTOptions options) {
     options.vocab = 7, options.context = 5, options.block.heads = 2, options.block.width = 4;
@@ -399,7 +399,7 @@ std::string architecture_in(const std::string& directory) {
 
 }  // namespace
 
-TEST_CASE("a GGUF file gives the model of its tensors, with or without tied embeddings") {
+TEST_CASE("a GGUF model loads, with or without tied embeddings") {
   const Folder folder;
   const std::string path = folder / "m.gguf";
   const Tensor ids = indices({0, 4, 2}).view({1, 3});
@@ -433,7 +433,7 @@ TEST_CASE("a GGUF file gives the model of its tensors, with or without tied embe
   CHECK(io::is_pretrained(folder / ""));
 }
 
-TEST_CASE("a BERT has a pooler if its file has one, with or without the family's prefix") {
+TEST_CASE("a loaded BERT has a pooler if its file contains one, with or without name prefixes") {
   const Folder folder;
   for (const bool shared : {false, true})
     for (const bool pooler : {false, true}) {

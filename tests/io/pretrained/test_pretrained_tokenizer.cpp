@@ -80,7 +80,7 @@ std::string fault(const std::string& from, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("pretrained tokenizers give the ids of the tokenizers package") {
+TEST_CASE("pretrained tokenizers return the same ids as the tokenizers package") {
   for (const char* family : {"gpt2", "smollm", "qwen2", "llama3", "bert"})
     CHECK(check_cases(golden(family), kGolden + family + ".cases") >= 40);
 }
@@ -98,7 +98,7 @@ TEST_CASE("helper: check a tokenizer", "[.]") {
          << " cases of " << path);
 }
 
-TEST_CASE("a byte-level tokenizer restores the text, also piece by piece") {
+TEST_CASE("a byte-level tokenizer restores the text, also token by token") {
   for (const char* family : {"gpt2", "llama3"}) {
     const PretrainedTokenizer tokenizer = golden(family);
     const std::string text = "naïve 日本 🙂 \r\n\n it's 12345 <|im_end|>\xFF\xC3";
@@ -123,7 +123,7 @@ TEST_CASE("a byte-level tokenizer restores the text, also piece by piece") {
 }
 
 TEST_CASE("splitting long runs of one character takes linear time") {
-  // An algorithm of quadratic time would take minutes.
+  // A quadratic algorithm would take minutes.
   for (const char* each : {"7", "a", " ", "\n", "!", "'", "é"}) {
     std::string text;
     for (int i = 0; i < 500'000; ++i) text += each;
@@ -147,7 +147,7 @@ TEST_CASE("encode_literal treats special tokens as plain text") {
                      [&](std::int64_t id) { return tokenizer.is_special(id); }));
   CHECK(tokenizer.decode(literal) == text);
   CHECK(tokenizer.encode_literal("no such token") == tokenizer.encode("no such token"));
-  // Only special tokens entirely outside the literal range are recognized.
+  // Special tokens are recognized only if they are entirely outside the literal range.
   const std::size_t n = text.size(), second = n + std::string("<|im_end|>").size();
   const std::string twice = text + "<|im_end|>" + text;
   const auto joined = [](Ids first, const Ids& rest) {
@@ -373,7 +373,7 @@ TEST_CASE("tokenizer.json: added tokens match their text, the longest first") {
     CHECK_THROWS_AS(made.bytes_of(id), IndexError);
     CHECK_THROWS_AS(parse(word_pieces()).bytes_of(id), IndexError);
   }
-  t["model"]["vocab"].emplace("x y", 9);  // does not consist of byte letters, so it is literal
+  t["model"]["vocab"].emplace("x y", 9);  // not byte letters, so the token is literal
   t["added_tokens"] = json::array({{{"id", 9}, {"content", "x y"}}});
   CHECK(ids(t, "bx yb") == Ids{1, 9, 1});
 }
@@ -400,7 +400,7 @@ TEST_CASE("tokenizer.json: words longer than the limit of 1 to 200 characters ar
   }
 }
 
-TEST_CASE("the BERT normalizer drops invisible characters and makes every blank a space") {
+TEST_CASE("the BERT normalizer drops invisible characters and converts every blank to a space") {
   const io::BertNormalizer cleaned{true, false, false, false}, nothing{false, false, false, false};
   std::vector<char32_t> all = {0xFFFD, 0x200B, 0x2028, 0x3000, 0x4E00};
   for (char32_t c = 0; c < 0x180; ++c) all.push_back(c);
@@ -432,7 +432,7 @@ TEST_CASE("the BERT normalizer separates Chinese characters if requested") {
     }
 }
 
-TEST_CASE("the tokenizer of a GGUF file splits words by its pre-tokenizer's name") {
+TEST_CASE("a GGUF tokenizer splits words as its pre-tokenizer's name specifies") {
   using Facts = std::map<std::string, io::Fact>;
   const Words tokens = {"a", "b", "1", "2", "Ġ", "aĠ", "11", "12", "abb", "Ã", "©", "e", "Ì", "ģ"};
   const auto made = [&](const std::string& pre) {
@@ -463,7 +463,7 @@ TEST_CASE("the tokenizer of a GGUF file splits words by its pre-tokenizer's name
   }
 }
 
-TEST_CASE("the tokenizer of a GGUF file has its special tokens, and bad metadata is rejected") {
+TEST_CASE("a GGUF tokenizer has special tokens, and invalid metadata is rejected") {
   using Facts = std::map<std::string, io::Fact>;
   const std::string at = "tokenizer.ggml.";
   const Facts facts = {{at + "model", std::string("gpt2")},

@@ -107,8 +107,8 @@ bool alone(char32_t c) {
          (c < 127 && std::string("$+<=>^`|~").find(static_cast<char>(c)) != std::string::npos);
 }
 
-/// Reimplements the splitters without a regular expression: each mark is a piece, and the
-/// characters between marks stay together.
+/// Reimplements the splitters without regular expressions. Each mark is a piece, and the characters
+/// between marks stay together.
 std::vector<std::string> naive_marks(const std::u32string& text, bool bert) {
   std::vector<std::string> out;
   bool goes_on = false;

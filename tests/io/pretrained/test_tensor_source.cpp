@@ -1,4 +1,3 @@
-// Tests GGUF, shards with an index, and malicious files.
 #include <cstdlib>
 #include <cstring>
 
@@ -39,7 +38,7 @@ struct Gguf {
 
 }  // namespace
 
-TEST_CASE("GGUF: every storage type gives the reference values bit for bit") {
+TEST_CASE("GGUF: every storage type is read bit for bit like the reference") {
   TensorSource source = TensorSource::open(kGolden + "small.gguf");
   const auto expected = io::load_safetensors(kGolden + "expected.safetensors").tensors;
   CHECK(source.is_gguf());
@@ -185,7 +184,7 @@ TEST_CASE("rotary rows: rows_by_pairs equals the conversion of llama.cpp") {
   CHECK_THROWS_AS(io::rows_by_pairs(w, 0), ShapeError);
 }
 
-TEST_CASE("GGUF: facts and tensors at the limits are read, and those beyond are rejected") {
+TEST_CASE("GGUF: facts and tensors within the limits are read, and all others are rejected") {
   const auto opened = [](auto change) {
     Gguf file;
     change(file);
@@ -218,7 +217,7 @@ TEST_CASE("GGUF: facts and tensors at the limits are read, and those beyond are 
                    opened([&](Gguf& f) { f.first = text("a") + raw(0u) + raw(8u) + raw(one * 0); });
                  }),
                  "Q8_0"));
-  for (std::size_t n = 0; n < 40; ++n) {  // the end of the header has all remainders mod 32
+  for (std::size_t n = 0; n < 40; ++n) {  // tests all remainders mod 32 of the header's length
     const TensorSource each =
         opened([&](Gguf& f) { f.fact = text("k") + raw(8u) + text(std::string(n, 'x')); });
     CHECK(each.tensors().size() == 2);

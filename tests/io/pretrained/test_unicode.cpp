@@ -1,4 +1,3 @@
-// Tests the Unicode tables with checksums and the Hangul formula.
 #include "gradus/io/pretrained/unicode.h"
 
 #include "gradus/io/crc32.h"
@@ -19,7 +18,6 @@ std::string checksum(const std::string& text) {
   return out;
 }
 
-/// Applies f to each character up to U+3100, and to every 13th above.
 template <class F>
 std::string sum_of(F f) {
   std::string all;

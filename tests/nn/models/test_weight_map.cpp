@@ -173,7 +173,8 @@ TEST_CASE("only the exact prefix is removed from a name") {
 TEST_CASE("a tensor without a rule in the map is an error in loading and saving") {
   const nn::WeightMap half = {.rules = {{"a.*", "x.*"}, {"b.weight", "y.weight"}}};
   nn::StateDict state = plain_state("");
-  CHECK(contains(loaded(half, state), "unnamed     b.bias [2]: the map has no rule for it"));
+  CHECK(
+      contains(loaded(half, state), "unnamed     b.bias [2]: the map has no rule for this tensor"));
   CHECK(contains(outcome([&] { return str_cat(nn::mapped_state(Net(), half).size()); }),
                  "ValueError: the weight map has no name for b.bias"));
   const nn::WeightMap complete = {.rules = {{"a.*", "x.*"}, {"b.*", "y.*"}}};

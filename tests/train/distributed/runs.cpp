@@ -17,13 +17,12 @@ namespace {
 
 constexpr std::int64_t kVocab = 40, kWidth = 48;
 
-/// A network of 17,000 parameters, in tensors whose sizes are not multiples of any number of
-/// processes.
+/// A network of 17,000 parameters. Tensor sizes are not multiples of any number of processes.
 struct Net : nn::Layer<Net> {
   nn::Embedding embedding{kVocab, kWidth};
   nn::Linear up{kWidth, 150}, down{150, kWidth}, head{kWidth, kVocab};
   nn::BatchNorm1d norm{kWidth};
-  nn::Linear rare{3, 3};  // the loss rarely depends on it
+  nn::Linear rare{3, 3};  // rarely part of the loss
   nn::Members members() override {
     return {{"embedding", embedding}, {"up", up},     {"down", down},
             {"head", head},           {"norm", norm}, {"rare", rare}};

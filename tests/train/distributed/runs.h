@@ -19,7 +19,6 @@ struct ShardedRun {
   bool worsens = false;  // the evaluated loss rises, which stops the run early
   int stop_rank = -1;    // this rank receives a stop request in the step before stop_step
   std::int64_t stop_step = 0;
-  /// Called before each loss.
   std::function<void(nn::Module& model, std::int64_t i)> before = {};
 };
 

@@ -1,4 +1,4 @@
-// A transport whose abort() is slow, so that another rank's abort may overtake it.
+// A transport with a slow abort(), which another rank's abort may overtake.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,3 @@
-// Tests that a fault in one process ends all processes with a one-line error.
 #include "gradus/nn/linear.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
@@ -44,7 +43,7 @@ TEST_CASE("a process that throws or exits ends the others that wait for it") {
   CHECK(contains(mismatch, " bytes to rank "));
 }
 
-TEST_CASE("a text that differs from rank 0's is an error with the first line that differs") {
+TEST_CASE("a text that differs from rank 0's is rejected with the first differing line") {
   const auto differ = [](const std::string& first, const std::string& other) {
     return error_of(3, [&](Transport& transport) {
       require_same(transport, transport.rank() == 2 ? other : first, "run");
@@ -59,7 +58,8 @@ TEST_CASE("a text that differs from rank 0's is an error with the first line tha
   distributed::run_threads(3, [](Transport& t) { require_same(t, "the same", "run"); });
 }
 
-TEST_CASE("a difference in any element of any tensor is an error, one outside a view is not") {
+TEST_CASE(
+    "a difference in any tensor element is detected, and differences outside views are ignored") {
   for (std::int64_t place = -1; place < 14; ++place) {
     CAPTURE(place);
     const auto work = [&](Transport& transport) {
@@ -145,7 +145,7 @@ TEST_CASE("more processes than shards and mixed types are rejected") {
                 "f64", "f32");
 }
 
-TEST_CASE("a run stops at the request of one process and resumes with any number of them",
+TEST_CASE("a run stops at the request of one process and resumes with any number of processes",
           "[once]") {
   const Folder here;
   std::string expected;

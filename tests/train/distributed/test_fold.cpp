@@ -1,4 +1,3 @@
-// Compares folds with an explicit tree.
 #include <vector>
 
 #include "gradus/ops/create.h"
@@ -23,7 +22,7 @@ std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
   return nodes;
 }
 
-/// The order of addition affects the sum: 2^24 absorbs a 1, but not a 2.
+/// The addition order affects the sum, because 2^24 absorbs a 1, but not a 2.
 float number(std::int64_t shard) {
   const float some[] = {16777216.0F, 1.0F, 3.0F, -16777216.0F, 1.0F, 1.0F, 0.5F};
   return some[shard * shard % 7];
@@ -37,7 +36,7 @@ float plain_sum(const ShardRange& node) {
 
 }  // namespace
 
-TEST_CASE("a fold holds the nodes that its shards complete, summed in the order of the tree") {
+TEST_CASE("a fold stores its complete nodes, summed in the order of the tree") {
   for (std::int64_t begin = 0; begin < 18; ++begin)
     for (std::int64_t end = begin + 1; end <= 18; ++end) {
       CAPTURE(begin, end);
@@ -61,7 +60,7 @@ TEST_CASE("a fold holds the nodes that its shards complete, summed in the order 
   CHECK(distributed::nodes_of({3, 3}).empty());
 }
 
-TEST_CASE("each process gets its share of the shards, rounded down") {
+TEST_CASE("each process gets an equal share of the shards, rounded down") {
   for (std::int64_t shards = 1; shards <= 12; ++shards)
     for (int size = 1; size <= 5; ++size)
       for (int rank = 0; rank < size; ++rank) {

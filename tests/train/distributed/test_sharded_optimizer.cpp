@@ -1,4 +1,3 @@
-// Tests that a sharded optimizer equals an unsharded one bit for bit.
 #include <functional>
 #include <memory>
 
@@ -56,7 +55,6 @@ struct Set {
   }
 };
 
-/// Returns all gradients in one tensor, in the order of the groups.
 Tensor gradient(std::int64_t step) {
   seed(100 + static_cast<std::uint64_t>(step));
   return randn({15 + 2100 + 1 + 1200 + 1024 + 40});
@@ -116,13 +114,13 @@ void compare(int kind, Transport& transport) {
 
 }  // namespace
 
-TEST_CASE("a sharded optimizer takes the steps of an unsharded one and has its state") {
+TEST_CASE("a sharded optimizer has the steps and state of an unsharded optimizer") {
   for (int kind = 0; kind < 3; ++kind)
     for (const int size : {1, 3})
       distributed::run_threads(size, [&](Transport& transport) { compare(kind, transport); });
 }
 
-TEST_CASE("an optimizer is sharded only once, and then steps only through its ShardedOptimizer") {
+TEST_CASE("an optimizer can be sharded once, and then steps only through its ShardedOptimizer") {
   distributed::run_threads(2, [](Transport& transport) {
     const auto error = [](const std::function<void()>& call, const char* noun) {
       const std::string problem = refusal_problem<GraphError>(call, {noun});
@@ -152,7 +150,7 @@ TEST_CASE("an optimizer is sharded only once, and then steps only through its Sh
   CHECK_REFUSES(GraphError, other.optimizer->step(), "optimizer", "parameter");
 }
 
-TEST_CASE("with one process the optimizer itself still steps and has its state") {
+TEST_CASE("with one process, the sharded optimizer can still be used directly") {
   Set set(2), plain(2);
   ShardedOptimizer sharded(*set.optimizer, distributed::alone());
   for (Set* each : {&set, &plain}) {
@@ -163,7 +161,7 @@ TEST_CASE("with one process the optimizer itself still steps and has its state")
   CHECK(text(set.optimizer->state_dict()) == text(plain.optimizer->state_dict()));
 }
 
-TEST_CASE("a sharded optimizer leaves a frozen parameter as it is") {
+TEST_CASE("a sharded optimizer does not change frozen parameters") {
   Set set(1);
   ShardedOptimizer sharded(*set.optimizer, distributed::alone());
   Tensor frozen = set.parameters()[1].tensor;
@@ -176,7 +174,7 @@ TEST_CASE("a sharded optimizer leaves a frozen parameter as it is") {
 TEST_CASE("a sharded optimizer loads its part of a state with any strides") {
   distributed::run_threads(2, [](Transport& t) {
     const Tensor rows = reshape(arange(0, 3000), {1500, 2}).to(Dtype::f32);
-    const Tensor columns = transpose(transpose(rows, 0, 1).clone(), 0, 1);  // is strided
+    const Tensor columns = transpose(transpose(rows, 0, 1).clone(), 0, 1);  // strided
     optim::SGD optimizer({{"w", nn::parameter(zeros({1500, 2}))}}, {.momentum = 0.5});
     ShardedOptimizer sharded(optimizer, t);
     nn::StateDict state = {{"step", full({}, 1, Dtype::i64)}, {"velocity.w", columns}};

@@ -1,4 +1,3 @@
-// Tests that sharded runs do not depend on the number of processes.
 #include <cmath>
 
 #include "gradus/engine/base/random.h"
@@ -67,7 +66,7 @@ TEST_CASE("an infinite gradient changes the weights of all ranks, or none with o
           stop);
       const double norm = shards.update({.only_finite = only_finite}, 0);
       require<Error>(!std::isfinite(norm), "a norm of ", norm);
-      for (const std::size_t i : {std::size_t{0}, std::size_t{1599}}) {  // one for each rank
+      for (const std::size_t i : {std::size_t{0}, std::size_t{1599}}) {
         const bool changed = !std::isfinite(net.weight.to_vector<float>()[i]);
         require<Error>(changed != only_finite, "weight ", i, " of rank ", transport.rank());
       }
@@ -95,8 +94,8 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
       optim::SGD optimizer(net.parameters(), {.lr = 0.5, .weight_decay = 0.25});
       optimizer.warn_params_without_grad(false);
       distributed::Shards shards(net, optimizer, transport, 2);
-      generator().restore(1, 16777217);   // not representable in f32
-      bool stop = transport.rank() == 1;  // requests a stop on one rank
+      generator().restore(1, 16777217);  // not representable in f32
+      bool stop = transport.rank() == 1;
       const double mean = shards.gradients(
           3,
           [&](std::int64_t i) {  // i = 6 (one token), then 7 (three)
@@ -106,8 +105,8 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
           },
           stop);
       require<Error>(mean == (18.0 + 3 * 21.0) / 4 && stop == (size == 2), "a mean of ", mean);
-      require<Error>(generator().position() == 16777217, "a place that moved");
-      require<Error>(!net.first.grad().defined(), "a gradient that is kept");
+      require<Error>(generator().position() == 16777217, "the position moved");
+      require<Error>(!net.first.grad().defined(), "a gradient was kept");
       const double norm = shards.update({}, 0);
       require<Error>(std::abs(norm - 6.75 * std::sqrt(2.0)) < 1e-14, "a norm of ", norm);
       const auto is = [](const Tensor& x, const std::vector<double>& wanted) {
@@ -136,7 +135,7 @@ TEST_CASE("shard weights are exact beyond the integers of f32") {
   CHECK(mean == (3 + 6 * kMany) / (1 + kMany));
 }
 
-TEST_CASE("any number of processes gives the same bits", "[once]") {
+TEST_CASE("the number of processes does not change any bit", "[once]") {
   const Folder here;
   ShardedRun how;
   how.directory = here / "alone";
@@ -149,7 +148,8 @@ TEST_CASE("any number of processes gives the same bits", "[once]") {
   }
 }
 
-TEST_CASE("every optimizer, clipping and number of shards gives the same bits", "[once]") {
+TEST_CASE("bits do not depend on processes, for every optimizer, clipping and number of shards",
+          "[once]") {
   const Folder here;
   int run = 0;
   for (const std::string optimizer : {"sgd", "lion", "muon", "adamw"})
@@ -179,7 +179,7 @@ TEST_CASE("all processes stop early when rank 0 runs out of patience", "[once]")
 TEST_CASE("a parameter is updated if any shard reaches it, and unchanged otherwise") {
   const Folder here;
   ShardedRun how;
-  how.directory = here / "run", how.shards = 2, how.steps = 2;  // only i = 3 reaches it
+  how.directory = here / "run", how.shards = 2, how.steps = 2;  // only i = 3 uses the layer `rare`
   std::vector<std::vector<float>> rare;
   how.before = [&](nn::Module& model, std::int64_t i) {
     for (const nn::NamedTensor& each : model.parameters())
@@ -209,7 +209,7 @@ std::vector<double> on_rows(const std::string& directory, const std::vector<std:
         for (std::int64_t s = 0; s < i % std::ssize(sizes); ++s)
           begin += sizes[static_cast<std::size_t>(s)];
         const std::int64_t n = sizes[static_cast<std::size_t>(i % std::ssize(sizes))];
-        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);  // ignored
+        if (n == 0) return train::BatchLoss(zeros({}, Dtype::f64) / 0.0, 0);
         return train::BatchLoss(
             mse_loss(net(slice(x, 0, begin, begin + n)), slice(y, 0, begin, begin + n)), n);
       },
@@ -229,7 +229,7 @@ TEST_CASE("unequal shards are weighted by their tokens, as in one batch") {
        {std::vector<std::int64_t>{1, 7, 4}, {5, 0, 5, 1, 1}, {2, 10}}) {
     const std::vector<double> parts = on_rows(here / std::to_string(sizes.size()), sizes);
     REQUIRE(parts.size() == expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i)  // differ by f64 rounding
+    for (std::size_t i = 0; i < expected.size(); ++i)  // rounding errors differ
       CHECK(std::abs(parts[i] - expected[i]) <= 1e-13);
   }
 }
@@ -262,7 +262,7 @@ TEST_CASE("moments are stored once across processes, and bytes sent match the fo
           const std::int64_t sent = transport.bytes_sent() - before;
           require<Error>(sent == shards.bytes_a_step(), sent, " bytes, not ",
                          shards.bytes_a_step());
-          // The number of bytes is that of a ring all-reduce, plus messages.
+          // The bytes sent per step are those of a ring all-reduce, plus messages.
           const double ring = 2.0 * (processes - 1) / processes * 4 * kNumbers;
           require<Error>(fewer > 0 || std::abs(static_cast<double>(sent) / ring - 1) < 0.05, sent,
                          " of ", ring);

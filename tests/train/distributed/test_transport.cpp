@@ -1,4 +1,3 @@
-// Tests the transport of a single process, and transports between threads.
 #include <unistd.h>
 
 #include <chrono>

@@ -1,4 +1,3 @@
-// Compares optimizers, averages and schedules with PyTorch.
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -59,7 +58,7 @@ std::map<std::string, Maker> optimizers() {
 
 }  // namespace
 
-// Ten steps make about ten rounding errors each, divided by roots of about 1: below 1e-12.
+// Ten steps have about ten rounding errors each, divided by roots of about 1: below 1e-12.
 TEST_CASE("ten steps of each optimizer equal PyTorch's") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;
@@ -86,7 +85,7 @@ TEST_CASE("ten steps of each optimizer equal PyTorch's") {
   }
 }
 
-// Each step makes five Newton-Schulz iterations, whose slopes are up to 3.4: below 1e-11.
+// Each step runs five Newton-Schulz iterations, whose slopes are up to 3.4: below 1e-11.
 TEST_CASE("ten steps of Muon, with AdamW for the rest, equal PyTorch's") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;

@@ -1,4 +1,3 @@
-// Compares optimizers with their formulas.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -65,7 +64,7 @@ Tensor plain_newton_schulz(const Tensor& x) {
   return y;
 }
 
-TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is longer") {
+TEST_CASE("Newton-Schulz makes tall and wide matrices nearly orthogonal") {
   for (const Shape& shape : {Shape{3, 7}, Shape{5, 5}, Shape{5, 7}, Shape{1, 4}}) {
     const Tensor x = values(shape), y = optim::newton_schulz(x);
     CHECK(max(abs(y - plain_newton_schulz(x))).item() < 1e-12);
@@ -82,8 +81,8 @@ TEST_CASE("Newton-Schulz makes a matrix nearly orthogonal, whichever side is lon
   CHECK(optim::newton_schulz(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
-/// Normalizes each row (of a tall matrix, each column), subtracts its components along earlier
-/// ones, and normalizes it again.
+/// Normalizes each row (each column of a tall matrix), subtracts its components along earlier rows,
+/// and renormalizes it.
 Tensor plain_mud(const Tensor& x) {
   const auto n = static_cast<std::size_t>(std::min(x.size(0), x.size(1)));
   const bool tall = x.size(0) > x.size(1);
@@ -99,7 +98,7 @@ Tensor plain_mud(const Tensor& x) {
   return stack(out, tall ? 1 : 0);
 }
 
-TEST_CASE("mud follows its formula row by row, whichever side is longer") {
+TEST_CASE("mud follows its formula row by row, for tall and wide matrices") {
   seed(5);
   for (const Shape& shape : {Shape{3, 7}, Shape{7, 3}, Shape{5, 5}, Shape{1, 4}, Shape{4, 1},
                              Shape{37, 61}, Shape{61, 37}}) {
@@ -116,7 +115,7 @@ TEST_CASE("mud follows its formula row by row, whichever side is longer") {
     CHECK(max(abs(narrow - right)).item() < kError * std::pow(2, 29));
   }
   const Tensor turned = tensor(std::vector<double>{0.6, 0.8, -0.8, 0.6}, {2, 2});
-  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // is orthogonal
+  CHECK(max(abs(optim::mud(3 * turned) - turned)).item() < 1e-15);  // orthogonal
   CHECK(optim::mud(zeros({2, 3})).to_vector<float>() == std::vector<float>(6));
 }
 
@@ -201,7 +200,7 @@ TEST_CASE("every optimizer learns a small problem and resumes bit for bit from i
   }
 }
 
-TEST_CASE("a step within backward equals the step after it and leaves no gradient") {
+TEST_CASE("a step within backward equals a step after backward and leaves no gradient") {
   seed(3);
   const Tensor x = randn({16, 3}), y = randn({16, 2});
   for (const auto& [name, make] : every_optimiser()) {
@@ -220,7 +219,7 @@ TEST_CASE("a step within backward equals the step after it and leaves no gradien
         after->step({.factor = 0.5});
         const Tensor loss = mse_loss(other(x), y) + 0.0 * sum(square(other.head.weight));
         within->step_in_backward(0.5);
-        loss.backward();  // head.weight is used twice: its step must wait for both gradients
+        loss.backward();  // head.weight is used twice, so its step must wait for two gradients
         for (const nn::NamedTensor& each : other.parameters())
           CHECK_FALSE(each.tensor.grad().defined());
       }
@@ -262,7 +261,7 @@ struct UpdateRecorder final : Observer {
   }
 };
 
-TEST_CASE("step returns the norm of all gradients, of any size, and clipping keeps them") {
+TEST_CASE("step returns the norm of gradients of any size, and clipping does not change them") {
   for (const std::int64_t n : {1, 1023, 1024, 1025, 1500, 2048, 2500, 65536, 65537, 66600}) {
     CAPTURE(n);
     const std::vector<nn::NamedTensor> all = {trained("a", {n}), trained("b", {3}, 2)};
@@ -285,7 +284,7 @@ TEST_CASE("a parameter without a gradient does not change, next to one with a gr
   CHECK(with.tensor.detach().to_vector<double>() != numbers({2}).to_vector<double>());
 }
 
-TEST_CASE("the state of an optimizer has PyTorch's names, with those of the parameters") {
+TEST_CASE("the state of an optimizer is named by PyTorch's names and those of the parameters") {
   const nn::NamedTensor p = trained("p", {2, 3});
   const auto has = [](const optim::Optimizer& optimizer, const char* name) {
     return optimizer.state_dict().count(name) == 1;
@@ -295,7 +294,7 @@ TEST_CASE("the state of an optimizer has PyTorch's names, with those of the para
   CHECK(has(optim::Muon({{p}}, {}), "momentum_buffer.p"));
 }
 
-TEST_CASE("Muon updates each matrix as one piece, however large") {
+TEST_CASE("Muon updates a matrix of any size as one piece") {
   const Shape wide{8, 8200};  // other optimizers split it into pieces
   const nn::NamedTensor w = trained("w", wide);
   const Tensor before = w.tensor.detach().clone();
@@ -306,7 +305,7 @@ TEST_CASE("Muon updates each matrix as one piece, however large") {
   CHECK(max(abs(w.tensor.detach() - expected)).item() <= 1e-12);
 }
 
-TEST_CASE("Muon takes the matrices of a stack one by one") {
+TEST_CASE("Muon orthogonalizes the matrices of a stack separately") {
   for (const bool stacked : {true, false}) {
     const nn::NamedTensor w = trained(stacked ? "a.qkv_proj.weight" : "a.weight", {7, 3});
     const Tensor before = w.tensor.detach().clone(), g = w.tensor.grad();
@@ -327,7 +326,6 @@ TEST_CASE("observers see each parameter before and after its update, and each st
   UpdateRecorder recorder;
   const ObserverScope scope(recorder);
   optimizer.step({.factor = 0.5});
-  // The parameter is 1, and its gradient −1.
   CHECK(recorder.text ==
         "begin SGD a 0.25 1\nbegin SGD b 0.125 1\nend SGD a 0.25 1.25\nend SGD b 0.125 1.125\n"
         "step 1\n");
@@ -364,8 +362,8 @@ TEST_CASE("an average starts at the weights, resumes, and its scope restores the
 
 using Parameters = std::vector<nn::NamedTensor>;
 
-/// Returns small integers. Sums of their squares are exact, so a norm does not depend on how
-/// parameters are split.
+/// Returns small integers. Sums of their squares are exact, so a norm does not depend on the split
+/// of parameters.
 std::vector<float> whole_numbers(std::size_t count, unsigned step) {
   std::mt19937 random(step);
   std::vector<float> out(count);
@@ -417,7 +415,7 @@ std::vector<float> after_steps(const std::function<Made(const Parameters&)>& mak
 }
 
 TEST_CASE("updating a large parameter equals updating its parts") {
-  constexpr std::size_t kPiece = 65536;  // number of elements per piece
+  constexpr std::size_t kPiece = 65536;
   for (std::size_t which = 0; which < kElementwise.size(); ++which) {
     CAPTURE(which);
     const auto& make = kElementwise[which];
@@ -450,7 +448,7 @@ TEST_CASE("a step counts as a write, accepts any strides, and rejects states tha
   }
 }
 
-TEST_CASE("only matrices and higher ranks decay, and only matrices go to Muon") {
+TEST_CASE("only matrices and higher ranks decay, and only matrices are updated by Muon") {
   Parameters all;
   for (int rank = 0; rank < 5; ++rank) {
     Shape shape;
@@ -485,7 +483,7 @@ struct Three {
   }
 };
 
-TEST_CASE("the first step reports the parameters without a gradient, once") {
+TEST_CASE("only the first step reports the parameters without a gradient") {
   Three p;
   optim::SGD sgd(p.all());
   const auto step = [&] {
@@ -527,7 +525,7 @@ TEST_CASE("the report names five parameters and counts the rest") {
   CHECK(has(report_of(9), "8 of 9 " + five + " and 3 more."));
 }
 
-TEST_CASE("under a watch, the report names the operation where the path ended") {
+TEST_CASE("with a trace::Watch, the report names the op that ended the path to a parameter") {
   Three p;
   optim::SGD sgd(p.all());
   const trace::Watch watch;

@@ -1,4 +1,3 @@
-// Tests optimizers with all combinations of options, groups and schedules.
 #include <array>
 #include <cmath>
 #include <functional>
@@ -20,7 +19,7 @@ using Made = std::unique_ptr<optim::Optimizer>;
 enum class Rule { sgd, momentum, nesterov, adam, adamw, lion, muon, mud };
 enum class Clip { none, norm, value };
 
-/// Settings of the second group. If negative, the default applies.
+/// Settings of the second group. Negative values select the defaults.
 struct Own {
   double rate = -1, decay = -1;
   bool any() const { return rate >= 0 || decay >= 0; }
@@ -84,7 +83,6 @@ struct Plain {
   bool matrix;
 };
 
-/// Returns a bᵀ; if `turned`, returns a b for a square a.
 List times(const List& a, const List& b, std::size_t rows, std::size_t columns, bool turned) {
   const std::size_t width = turned ? rows : columns, depth = turned ? columns : rows;
   List out(rows * width);
@@ -95,7 +93,6 @@ List times(const List& a, const List& b, std::size_t rows, std::size_t columns, 
   return out;
 }
 
-/// Repeats X = a X + b (X Xᵀ) X + c (X Xᵀ)² X five times.
 List orthogonal(List x) {
   double norm = 0;
   for (const double each : x) norm += each * each;
@@ -110,7 +107,7 @@ List orthogonal(List x) {
   return x;
 }
 
-/// Normalizes each column, subtracts its components along earlier ones, and normalizes it again.
+/// Normalizes each column, subtracts its components along earlier columns, and renormalizes it.
 List decorrelated(List x) {
   const auto dot = [&](const List& a, const List& b, std::size_t i, std::size_t j) {
     double sum = 0;
@@ -249,8 +246,8 @@ void walk(const Setup& s) {
     library_step(s, x, *optimizer, step);
     for (std::size_t i = 0; i < 2; ++i) {
       const List now = (i == 0 ? x.matrix : x.vector).to_vector<double>();
-      // Some 30 rounding errors of 2⁻⁵³ per step are magnified by a few hundred at most: by
-      // Newton-Schulz (slopes up to 3.4, five times) and by 1 / eps if Adam's v is small.
+      // Each step has about 30 rounding errors of 2⁻⁵³. Newton-Schulz (slopes up to 3.4, five
+      // times), or 1 / eps if Adam's v is small, magnifies them by a few hundred.
       for (std::size_t j = 0; j < now.size(); ++j)
         CHECK(std::abs(now[j] - plain[i].p[j]) <= 1e-12 * (1 + std::abs(now[j])));
     }

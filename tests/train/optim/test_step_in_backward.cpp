@@ -1,4 +1,3 @@
-// Tests optimizer steps within backward.
 #include <memory>
 #include <string>
 #include <tuple>
@@ -40,7 +39,7 @@ struct Chain {
 
 }  // namespace
 
-TEST_CASE("step_in_backward never holds the gradients of many parameters") {
+TEST_CASE("step_in_backward never stores the gradients of many parameters") {
   constexpr int kLayers = 12;
   constexpr std::int64_t kWidth = 256, kBytes = kWidth * kWidth * 4;
   const Chain chain(kLayers, kWidth);
@@ -65,7 +64,7 @@ TEST_CASE("a destroyed optimizer leaves nothing on its parameters") {
   CHECK(chain.parameters[0].tensor.grad().defined());
 }
 
-TEST_CASE("step_in_backward leaves frozen parameters alone until they are unfrozen") {
+TEST_CASE("step_in_backward does not change frozen parameters until they are unfrozen") {
   const Chain chain(2, 4);
   Tensor first = chain.parameters[0].tensor;
   first.requires_grad_(false);
@@ -102,7 +101,7 @@ TEST_CASE("each parameter is updated fully or not at all when backward runs out 
       failed = true;
     }
     memory::set_limit(0);
-    std::vector<bool> moments_moved;  // nonzero moments: either all or none
+    std::vector<bool> moments_moved;  // all or no moments are nonzero
     for (const nn::NamedTensor& each : chain.parameters) {
       bool all = true, any = false;
       for (const auto& [name, tensor] : optimizer->state_dict())

@@ -10,16 +10,15 @@
 
 namespace gradus::distributed {
 
-/// Returns the 64-bit FNV-1a hash, computed over 8 bytes at a time. Detects divergence, not
+/// Returns the 64-bit FNV-1a hash, computed over 8 bytes at a time. Detects divergence, but not
 /// tampering.
 std::uint64_t checksum(ConstBytes bytes);
 
 /// Returns if all processes pass the same text. Otherwise, the first process that differs aborts
-/// all with the message "has a different WHAT than rank 0: LINE, not LINE".
+/// all processes with the message "has a different WHAT than rank 0: LINE, not LINE".
 void require_same(Transport& transport, const std::string& text, const std::string& what);
 
-/// Like the overload for text, but compares checksums of tensor values. The message names the
-/// tensor.
+/// Compares checksums of tensor values among processes. The message of the abort names the tensor.
 void require_same(Transport& transport, const std::vector<nn::NamedTensor>& tensors);
 
 }  // namespace gradus::distributed

@@ -1,5 +1,5 @@
-// A message consists of 512 bytes: a letter and a text. "a" means alive, with describe(). "e" means
-// end.
+// A message consists of 512 bytes, a letter and a text. "a" means alive; its text is describe().
+// "e" means end.
 #include "gradus/train/distributed/faults/side_channel.h"
 
 #include <netdb.h>
@@ -40,7 +40,6 @@ int checked(int result, const char* what) {
   return result;
 }
 
-/// Waits for a complete message and returns its text, or "" after 5 seconds.
 std::string first_message(int socket) {
   const timeval limit{5, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -84,7 +83,7 @@ SideChannel::~SideChannel() {
 }
 
 /// Rank 0 listens on all interfaces, or only on loopback if all processes share a host. Processes
-/// identify themselves with a secret that MPI distributes.
+/// authenticate with a secret that MPI distributes.
 void SideChannel::listen() {
   const bool one_host = std::count(hosts_.begin(), hosts_.end(), hosts_[0]) == std::ssize(hosts_);
   const int listener = checked(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
@@ -105,7 +104,7 @@ void SideChannel::listen() {
     ::poll(&wanted, 1, kLook);
     require<Error>(now() - begin < kConnect, "only ", peers_.size(),
                    " other processes have reached rank 0 on host ", hosts_[0], ", port ",
-                   ntohs(address.sin_port), ". Is a firewall between them?");
+                   ntohs(address.sin_port), ". Check the firewalls between the hosts.");
     if (!(wanted.revents & POLLIN)) continue;
     const int socket = checked(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC), "accept");
     const std::string hello = first_message(socket);
@@ -171,7 +170,7 @@ void SideChannel::hear(Peer& peer) {
   }
 }
 
-/// Sends a message without blocking: a process that does not read soon counts as silent.
+/// Sends a message without blocking. A process that does not read in time counts as silent.
 void SideChannel::tell(char kind, const std::string& what) {
   const std::lock_guard lock(sending_);
   std::string all = kind + what;
@@ -180,9 +179,8 @@ void SideChannel::tell(char kind, const std::string& what) {
     static_cast<void>(::send(peer.socket, all.data(), all.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
-/// Rank 0 reports a lost process; if rank 0 is lost, the next rank does. Each rank waits for the
-/// one before it. The wait covers the time that mpirun on a busy machine needs to detect the end of
-/// a process and end all others.
+/// Rank 0 reports a lost process; if rank 0 is lost, the next rank reports. Each rank waits for the
+/// rank before it while mpirun detects the end of a process and ends the others.
 void SideChannel::lost(const Peer& peer, const std::string& how) {
   for (double until = now() + kTurn * std::max(0, transport_.rank() - 1); now() < until && !done_;)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -11,7 +11,7 @@
 
 namespace gradus::distributed {
 
-/// Exchanges status reports with rank 0, and ends the process when reports stop.
+/// Exchanges status reports with rank 0. Ends the process when reports stop.
 class SideChannel {
  public:
   /// Construction and destruction are collective. See mpi.h for GRADUS_SILENCE.
@@ -21,7 +21,7 @@ class SideChannel {
   SideChannel(const SideChannel&) = delete;
   SideChannel& operator=(const SideChannel&) = delete;
 
-  void say(const std::string& line) const;  // writes to the original stderr
+  void say(const std::string& line) const;  // writes to the stderr that the program started with
   /// Prints the line and ends all processes.
   [[noreturn]] void abort(const std::string& line);
 
@@ -43,7 +43,7 @@ class SideChannel {
   const double silence_seconds_;
   const std::vector<std::string> hosts_;
   const int error_output_;
-  std::vector<Peer> peers_;  // on rank 0: all others; on others: rank 0
+  std::vector<Peer> peers_;  // on rank 0: all others; on other ranks: rank 0
   std::mutex sending_;
   std::atomic<bool> done_{false};
   std::thread thread_;

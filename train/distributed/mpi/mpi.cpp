@@ -13,7 +13,7 @@
 namespace gradus::distributed {
 namespace {
 
-constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes per message: MPI counts with int
+constexpr std::size_t kMost = std::size_t{1} << 30;  // bytes per message; MPI counts with int
 constexpr double kSpin = 2e-3;                       // seconds of spinning before sleeping
 constexpr double kTell = 60;                         // seconds between reports of a wait
 
@@ -28,7 +28,8 @@ bool started_by_mpi() {
 Mpi::Mpi() {
   int given = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given);
-  require<Error>(given >= MPI_THREAD_FUNNELED, "this MPI was built without thread support");
+  require<Error>(given >= MPI_THREAD_FUNNELED,
+                 "this MPI was built without thread support. Install one with it.");
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &size_);
@@ -51,7 +52,7 @@ void Mpi::abort(const std::string& why) {
   side_->abort(describe() + ": " + why);
 }
 
-/// Polls, because MPI only makes progress inside its calls, and yields the core while waiting.
+/// Polls, because MPI only makes progress inside its calls. Yields the core while waiting.
 void Mpi::exchange_others(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in) {
   std::vector<MPI_Request> requests;
   const auto each_message = [&](const auto& blocks, auto&& begin) {

@@ -17,19 +17,20 @@ namespace gradus::distributed {
 /// True if mpirun, srun or another MPI launcher started this process.
 bool started_by_mpi();
 
-/// Each process reports to rank 0 multiple times per second, because MPI does not detect dead
-/// processes. If a process ends or is silent for 5 seconds (GRADUS_SILENCE=SECONDS; 0: no limit),
-/// the others print its describe() and exit with code 3. All calls must come from one thread.
+/// A transport that detects dead processes, which MPI does not: each process reports to rank 0
+/// multiple times per second. If a process ends, or is silent for 5 seconds
+/// (GRADUS_SILENCE=SECONDS; 0: no limit), the others print its describe() and exit with code 3. All
+/// calls must come from one thread.
 class Mpi final : public Transport {
  public:
   /// Calls MPI_Init and checks that all processes run the same program.
   Mpi();
-  /// Waits for all processes and calls MPI_Finalize. During stack unwinding, aborts all instead.
+  /// Waits for all processes and calls MPI_Finalize. During stack unwinding, aborts all processes.
   ~Mpi() override;
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  /// Prints the line and ends all processes. Ranks above 0 wait half a second, so that rank 0
-  /// reports errors common to all.
+  /// Prints the line and ends all processes. Ranks above 0 wait half a second, because rank 0
+  /// reports common errors.
   [[noreturn]] void abort(const std::string& why) override;
 
  private:
