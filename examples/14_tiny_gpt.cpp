@@ -108,18 +108,24 @@ std::string sample(const Model& model, const Text& text) {
   return out;
 }
 
+/// Makes one training step. Returns the loss.
+template <class Model>
+double train_step(const Model& model, optim::Optimizer& optimizer, const train::Batch& batch,
+                  double factor) {
+  const Tensor loss = cross_entropy(model(batch.x), batch.y);
+  optimizer.zero_grad();
+  loss.backward();
+  optimizer.step({.clip_norm = 1, .factor = factor});
+  return loss.item();
+}
+
 template <class Model>
 double stage(const char* name, Model model, double rate, const Text& text, std::int64_t steps) {
   const train::TokenBatches batches(text.training, kContext, kBatch, 1);
   optim::AdamW optimizer(model.parameters(), {.lr = rate});
   const optim::Schedule schedule = optim::warmup_cosine(steps / 20, steps, 0);
-  for (std::int64_t step = 0; step < steps; ++step) {
-    const train::Batch batch = batches.at(step);
-    const Tensor loss = cross_entropy(model(batch.x), batch.y);
-    optimizer.zero_grad();
-    loss.backward();
-    optimizer.step({.clip_norm = 1, .factor = schedule(step)});
-  }
+  for (std::int64_t step = 0; step < steps; ++step)
+    train_step(model, optimizer, batches.at(step), schedule(step));
   const double loss = held_out_loss(model, text);
   std::printf("%-10s %7lld parameters   held-out loss %.3f\n           %s\n", name,
               static_cast<long long>(model.parameter_count()), loss, sample(model, text).c_str());

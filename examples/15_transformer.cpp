@@ -37,17 +37,24 @@ std::string spell(const Tensor& ids) {
   return word;
 }
 
+/// Makes one training step. Returns the loss.
+double train_step(const nn::Translator& model, optim::Optimizer& optimizer, const Words& words,
+                  double factor) {
+  const Tensor loss = cross_entropy(model(words.source, words.given), words.wanted);
+  optimizer.zero_grad();
+  loss.backward();
+  optimizer.step({.factor = factor});
+  return loss.item();
+}
+
 /// Trains on words of 3 … `longest` letters.
 void learn(nn::Translator& model, int steps, int longest, double lr) {
   optim::Adam optimizer(model.parameters(), {.lr = lr});
   const optim::Schedule rate = optim::warmup_cosine(50, steps, 0.01);
   for (int step = 0; step < steps; ++step) {
     const Words words = draw(32, 3 + step % (longest - 2));
-    const Tensor loss = cross_entropy(model(words.source, words.given), words.wanted);
-    optimizer.zero_grad();
-    loss.backward();
-    optimizer.step({.factor = rate(step)});
-    if (step % 500 == 499) std::printf("step %4d  loss %.4f\n", step + 1, loss.item());
+    const double loss = train_step(model, optimizer, words, rate(step));
+    if (step % 500 == 499) std::printf("step %4d  loss %.4f\n", step + 1, loss);
   }
 }
 

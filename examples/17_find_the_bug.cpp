@@ -81,10 +81,7 @@ std::vector<Suspect> suspects() {
            "PARTIAL SUM"}};
 }
 
-}  // namespace
-
-int main() {
-  set_default_dtype(Dtype::f64);
+void find_the_bug() {
   bool first = true;
   for (const Suspect& each : suspects()) {
     const check::Report report = check::vjp(each.name, each.forward, each.backward, each.inputs);
@@ -98,4 +95,11 @@ int main() {
     expect(static_cast<bool>(report) == each.cause.empty(), "the checker decides correctly");
     expect(cause == each.cause, "the checker names the cause");
   }
+}
+
+}  // namespace
+
+int main() {
+  set_default_dtype(Dtype::f64);
+  find_the_bug();
 }

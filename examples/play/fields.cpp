@@ -12,7 +12,7 @@ constexpr std::size_t kMostRows = 64;  // and columns
 void check_number(const Field& field, const json& value) {
   if (!value.is_number()) throw FieldError(field.name, "must be a number, got " + value.dump());
   const auto number = value.get<double>();
-  if (field.kind == "integer" && number != std::floor(number))
+  if (field.kind.starts_with("integer") && number != std::floor(number))
     throw FieldError(field.name, str_cat("must be an integer, got ", number));
   if (!(field.lowest <= number && number <= field.highest))
     throw FieldError(field.name, str_cat("must be from ", field.lowest, " to ", field.highest,
@@ -46,7 +46,7 @@ void check_text(const Field& field, const json& value) {
 
 void check_field(const Field& field, const json& value) {
   if (field.kind == "rows") return check_rows(field, value);
-  if (field.kind == "row") return check_row(field, value);
+  if (field.kind == "row" || field.kind == "integers") return check_row(field, value);
   if (field.kind == "text") return check_text(field, value);
   if (field.kind != "choice") return check_number(field, value);
   if (!value.is_boolean()) throw FieldError(field.name, "must be true or false");
@@ -60,6 +60,10 @@ Field number(std::string name, std::string label, double value, double lowest, d
 Field integer(std::string name, std::string label, std::int64_t value, double lowest,
               double highest) {
   return {std::move(name), "integer", std::move(label), value, lowest, highest};
+}
+Field integers(std::string name, std::string label, const std::vector<std::int64_t>& value,
+               double lowest, double highest) {
+  return {std::move(name), "integers", std::move(label), value, lowest, highest};
 }
 Field row(std::string name, std::string label, const Row& value, double limit) {
   return {std::move(name), "row", std::move(label), value, -limit, limit};

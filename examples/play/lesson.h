@@ -35,6 +35,8 @@ struct Field {
 Field number(std::string name, std::string label, double value, double lowest, double highest);
 Field integer(std::string name, std::string label, std::int64_t value, double lowest,
               double highest);
+Field integers(std::string name, std::string label, const std::vector<std::int64_t>& value,
+               double lowest, double highest);
 Field row(std::string name, std::string label, const Row& value, double limit);
 Field rows(std::string name, std::string label, const Rows& value, double limit);
 Field choice(std::string name, std::string label, bool value);
@@ -50,6 +52,9 @@ class Values {
   template <class T = int>
   T integer(const char* name) const {
     return at(name).get<T>();
+  }
+  std::vector<std::int64_t> integers(const char* name) const {
+    return at(name).get<std::vector<std::int64_t>>();
   }
   Row row(const char* name) const { return at(name).get<Row>(); }
   Rows rows(const char* name) const { return at(name).get<Rows>(); }
@@ -69,12 +74,14 @@ class Training {
   virtual nlohmann::json picture() { return nlohmann::json::object(); }
 };
 
-/// A function of a lesson. Either `run` or `train` is set.
+/// A function of a lesson. Either `run` or `train` is set. `call` is its call in C++, with {field}
+/// for each value. Empty: name(field, field, …).
 struct Part {
   std::string name, title;
   std::vector<Field> fields;
   std::function<void(const Values&)> run;
   std::function<std::unique_ptr<Training>(const Values&)> train = {};
+  std::string call = {};
 };
 
 struct Lesson {

@@ -63,7 +63,8 @@ Lesson lesson_05() {
             {integer("width", "hidden units", 48, 1, 256),
              number("lr", "learning rate", 0.02, 0.0001, 1)},
             nullptr,
-            [](const Values& v) { return std::make_unique<Spiral>(v); }}}};
+            [](const Values& v) { return std::make_unique<Spiral>(v); },
+            "spiral(\"examples/data/spiral.csv\", {width}, 300, {lr});"}}};
 }
 
 }  // namespace gradus::play

@@ -75,6 +75,7 @@ struct Session {
 };
 
 std::optional<Session> session;
+double last_loss = NAN;
 std::string answer, printed, failure = "{}";
 
 void describe(const std::string& field, const std::string& message) {
@@ -112,6 +113,7 @@ json described(const Part& part) {
   return {{"name", part.name},
           {"title", part.title},
           {"training", static_cast<bool>(part.train)},
+          {"call", part.call},
           {"fields", fields}};
 }
 
@@ -141,24 +143,25 @@ std::string run_part(bool traced) {
   return recorder->taken.empty() ? "{}" : recorder->taken;
 }
 
-std::string train_once(bool traced, double& loss) {
+std::string train_once(bool traced) {
   if (!traced) {
-    loss = session->training->step();
+    last_loss = session->training->step();
     return "{}";
   }
   Trace trace({.title = session->part->title});
-  loss = session->training->step();
+  last_loss = session->training->step();
   return trace.json();
 }
 
 /// Makes one step. Returns the trace.
-std::string step(bool traced, double& loss) {
+std::string step(bool traced) {
+  last_loss = NAN;
   require(session.has_value(), "play: call play_begin first");
   Printed now;
   ++session->steps;
   std::string trace;
   try {
-    trace = session->training ? train_once(traced, loss) : run_part(traced);
+    trace = session->training ? train_once(traced) : run_part(traced);
   } catch (...) {
     --session->steps;
     printed = now.text();
@@ -184,6 +187,7 @@ const char* play_lessons() {
     all.push_back({{"number", lesson.number},
                    {"title", lesson.title},
                    {"source", lesson.source},
+                   {"dtype", name_of(lesson.dtype)},
                    {"parts", parts}});
   }
   answer = all.dump();
@@ -213,18 +217,22 @@ int play_begin(int number, const char* parameters) {
 }
 
 const char* play_step(int traced) {
-  double loss = 0;
-  return attempt([&] { answer = step(traced != 0, loss); }) ? answer.c_str() : nullptr;
+  return attempt([&] { answer = step(traced != 0); }) ? answer.c_str() : nullptr;
 }
 
 int play_steps(int count, double* losses) {
   int made = 0;
   attempt([&] {
     require(session && session->training, "play: this part does not train");
-    for (; made < count; ++made) step(false, losses[made]);
+    for (; made < count; ++made) {
+      step(false);
+      losses[made] = last_loss;
+    }
   });
   return made;
 }
+
+double play_loss() { return last_loss; }
 
 const char* play_text() { return printed.c_str(); }
 

@@ -9,8 +9,9 @@
 extern "C" {
 #endif
 
-/* Returns all lessons: [{number, title, source, parts: [{name, title, training, fields: [{name,
- * kind, label, value, lowest, highest}]}]}]. A kind is number, integer, row, rows, choice or text. */
+/* Returns all lessons: [{number, title, source, dtype, parts: [{name, title, training, call, fields:
+ * [{name, kind, label, value, lowest, highest}]}]}]. A kind is number, integer, integers, row, rows, choice
+ * or text. */
 const char* play_lessons(void);
 
 /* Starts a part of a lesson. `parameters` is {"part": name, field: value, …}; missing fields have
@@ -25,6 +26,9 @@ const char* play_step(int traced);
 /* Makes up to `count` training steps without traces and writes their losses. Returns the number of
  * steps made: fewer than `count` after a failure. */
 int play_steps(int count, double* losses);
+
+/* Returns the loss of the last step, or NaN if the part does not train. */
+double play_loss(void);
 
 /* Returns what the lesson has printed since the last step, as plain text. */
 const char* play_text(void);

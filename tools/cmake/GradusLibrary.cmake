@@ -62,7 +62,8 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp APPEND PROPERTY
   COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 # The checker has small functions that must be inlined. With -Os, checks take up to twice as long.
-target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-O2>")
+# A browser downloads them, so there size comes first.
+target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:$<IF:$<BOOL:${EMSCRIPTEN}>,-Os,-O2>>")
 foreach(part IN ITEMS gradus_fast gradus_small gradus)
   gradus_own_flags(${part})
   target_compile_features(${part} PRIVATE cxx_std_20)

@@ -1,0 +1,136 @@
+// The playground: pick a lesson, edit its values, see every operation of the engine's step.
+
+const play = {lesson: null, part: null, step: 1, wanted: 0, busy: null};
+
+function say(text) { byName('said').textContent = text; }
+
+/** Fills the lists of lessons and parts, and opens the part of the address. */
+function openState(state) {
+  const {lessons} = engine;
+  play.lesson = lessons.find(each => each.number === state.lesson) || lessons.find(
+      each => each.number === 10) || lessons[0];
+  play.part = play.lesson.parts.find(each => each.name === state.part) || play.lesson.parts[0];
+  play.step = Number.isInteger(state.step) && state.step > 0 ? state.step : 1;
+  byName('lesson').replaceChildren(...lessons.map(each => make('option',
+      {value: String(each.number), selected: each === play.lesson},
+      `${String(each.number).padStart(2, '0')} ${each.title}`)));
+  byName('part').replaceChildren(...play.lesson.parts.map(each => make('option',
+      {value: each.name, selected: each === play.part}, each.title)));
+  byName('part').parentElement.hidden = play.lesson.parts.length === 1;
+  for (const each of document.querySelectorAll('.training')) each.hidden = !play.part.training;
+  form.open(play.part, state.values || {}, () => { play.step = 1; refresh(); });
+  return refresh();
+}
+
+/** Runs the part with the values of the form. Edits during a run are combined into one more run. */
+async function refresh() {
+  play.wanted++;
+  training.pause();
+  if (play.busy) return play.busy;
+  play.busy = (async () => {
+    for (let done = 0; done !== play.wanted;) {
+      done = play.wanted;
+      await attempt(runOnce);
+    }
+    play.busy = null;
+  })();
+  return play.busy;
+}
+
+async function runOnce() {
+  training.reset();
+  const {text} = await engine.call('begin', play.lesson.number,
+                                   {part: play.part.name, ...form.values});
+  if (play.part.training && play.step > 1) {
+    const {losses} = await engine.call('steps', play.step - 1, 1e9);
+    training.losses.push(...losses);
+  } else {
+    for (let step = 1; step < play.step; ++step) await engine.call('step');
+  }
+  await showStep(text);
+}
+
+/** Makes a traced step and shows it. */
+async function showStep(before = '') {
+  const {trace, text, loss} = await engine.call('step');
+  const json = JSON.parse(trace);
+  if (json.ops) app.replace(json);
+  byName('printed').textContent = before + text;
+  if (play.part.training) {
+    training.losses.push(loss);
+    training.draw();
+    await training.show();
+  }
+  form.complain('', '');
+  say('');
+  keepAddress();
+}
+
+function keepAddress() {
+  if (app.state) app.prefix = `play=${stateText()}`;
+  history.replaceState(null, '', `#${app.address ? app.address() : app.prefix}`);
+}
+
+/** Calls f and shows its failure. Restarts an engine that has died. */
+async function attempt(f) {
+  try {
+    await f();
+    return true;
+  } catch (error) {
+    if (!form.complain(error.field || '', error.message)) say(error.message);
+    if (error.dead) await engine.open();
+    return false;
+  }
+}
+
+function nextStep() {
+  return attempt(async () => {
+    training.pause();
+    await play.busy;
+    await showStep();
+    play.step = play.part.training ? training.losses.length : play.step + 1;
+    keepAddress();
+  });
+}
+
+function copy(text, what) {
+  return navigator.clipboard.writeText(text).then(() => say(`${what} copied.`),
+                                                 () => say(`The browser refused to copy: ${text}`));
+}
+
+function listen() {
+  byName('lesson').onchange = event => openState({lesson: Number(event.target.value)});
+  byName('part').onchange = event =>
+      openState({lesson: play.lesson.number, part: event.target.value});
+  byName('step').onclick = nextStep;
+  byName('again').onclick = () => openState({lesson: play.lesson.number, part: play.part.name});
+  byName('run').onclick = () => attempt(() =>
+      training.running ? training.pause() : training.run().then(() => {
+        play.step = training.losses.length;
+        keepAddress();
+      }));
+  byName('rewind').onchange = event => {
+    play.step = Number(event.target.value);
+    refresh();
+  };
+  byName('link').onclick = () => copy(location.href, 'Link');
+  byName('program').onclick = () => copy(program(), 'C++ program');
+  window.addEventListener('hashchange', () => {
+    const state = stateIn(location.hash);
+    if (state.lesson) openState(state);
+  });
+}
+
+async function start() {
+  try {
+    await engine.open();
+    listen();
+    exercises.open();
+    await openState(stateIn(location.hash));
+    if (location.hash.includes('selftest')) await selftest();
+  } catch (error) {
+    say(`The engine does not start: ${error.message}`);
+  }
+}
+
+start();
