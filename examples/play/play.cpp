@@ -13,6 +13,7 @@
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/examples/apps/support/lesson.h"
+#include "gradus/examples/play/exercises.h"
 #include "gradus/examples/play/lesson.h"
 #include "gradus/gradus.h"
 #include "gradus/trace/automatic.h"
@@ -171,6 +172,23 @@ std::string step(bool traced) {
   return trace;
 }
 
+json described(const Exercise& exercise, std::size_t number) {
+  json choices = json::array();
+  for (const Choice& each : exercise.choices) choices.push_back(each.text);
+  return {{"number", number},        {"kind", exercise.kind},
+          {"title", exercise.title}, {"statement", exercise.statement},
+          {"choices", choices},      {"source", exercise.source}};
+}
+
+/// Returns list[index], or throws ValueError naming the range, which starts at `first`.
+template <class T>
+const T& item(const std::vector<T>& list, int index, int first, const char* name) {
+  const int last = static_cast<int>(list.size()) + first - 1;
+  require<ValueError>(first <= index && index <= last, "play: there is no ", name, " ", index,
+                      ". Use ", first, " to ", last, ".");
+  return list[static_cast<std::size_t>(index - first)];
+}
+
 [[noreturn]] void throw_claim(const char* claim) { fail<ValueError>("NOT TRUE: ", claim); }
 
 }  // namespace
@@ -243,3 +261,26 @@ const char* play_picture() {
 }
 
 const char* play_error() { return failure.c_str(); }
+
+const char* play_exercises() {
+  const bool done = attempt([&] {
+    json all = json::array();
+    for (const Exercise& each : exercises()) all.push_back(described(each, all.size() + 1));
+    answer = all.dump();
+  });
+  return done ? answer.c_str() : nullptr;
+}
+
+const char* play_check(int exercise, int choice) {
+  const bool done = attempt([&] {
+    const std::vector<Exercise> all = exercises();
+    const Exercise& chosen = item(all, exercise, 1, "exercise");
+    const Choice& answered = item(chosen.choices, choice, 0, "choice");
+    const Graded graded = grade(chosen, answered);
+    answer = json{{"correct", graded.correct},
+                  {"report", graded.report},
+                  {"explanation", answered.explanation}}
+                 .dump();
+  });
+  return done ? answer.c_str() : nullptr;
+}

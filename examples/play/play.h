@@ -2,16 +2,15 @@
  *
  * All strings are UTF-8 JSON unless stated otherwise, and live until the next call. No exception
  * leaves a function: a failure returns 0 or NULL, and play_error() describes it. */
-#ifndef GRADUS_PLAY_H
-#define GRADUS_PLAY_H
+#pragma once
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Returns all lessons: [{number, title, source, dtype, parts: [{name, title, training, call, fields:
- * [{name, kind, label, value, lowest, highest}]}]}]. A kind is number, integer, integers, row, rows, choice
- * or text. */
+/* Returns all lessons: [{number, title, source, dtype, parts: [{name, title, training, call,
+ * fields: [{name, kind, label, value, lowest, highest}]}]}]. A kind is number, integer, integers,
+ * row, rows, choice or text. */
 const char* play_lessons(void);
 
 /* Starts a part of a lesson. `parameters` is {"part": name, field: value, …}; missing fields have
@@ -40,12 +39,22 @@ const char* play_picture(void);
 /* Returns the last failure: {"field": name or "", "message": text}, or {} after a success. */
 const char* play_error(void);
 
-/* Checks a backward pass of lesson 17: `choice` of `exercise`. Returns {"correct": bool, "report":
- * text}. */
+/* Returns all exercises: [{number, kind, title, statement: [line], choices: [text], source}].
+ *
+ *   which   the choices are backward passes, of which one is right
+ *   factor  the choices are factors for the □ of dx = dy · □
+ *   bug     the choices are the lines of a backward pass, of which one is wrong; `source` is the
+ *           address of the bug's report, and is "" for the other kinds
+ *
+ * Leading spaces of a line are its indentation. */
+const char* play_exercises(void);
+
+/* Runs the gradient checker on the choice with index `choice`, from 0, of an exercise. Returns
+ * {"correct": bool, "report": text of the checker, "explanation": text}, or NULL if there is no
+ * such exercise or choice. For a bug, the report is that of the code as given. If the chosen line
+ * is the wrong one, the report of the fixed code follows. */
 const char* play_check(int exercise, int choice);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif
