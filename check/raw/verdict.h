@@ -30,8 +30,8 @@
 //
 // FAIL          (1) does not hold, or a is not finite.
 // PASS          (1) and (2) hold; or only rounding makes n inexact (|six - four| <= 1e3 roundings),
-//               no larger step is better, and |a - n| <= 5 estimates, or both are 0 up to rounding:
-//               |a| <= 20 estimates and |n| <= 20 estimates.
+//               no larger step is better, and |a - n| <= 5 estimates, or |a| <= 5 estimates and
+//               |n| <= 20 estimates.
 // INCONCLUSIVE  everything else: n is not finite or not accurate enough.
 //
 // One failed comparison fails the report. So do equal elements at kinks that are wrong when moved
@@ -143,9 +143,10 @@ inline bool resolved(const Slope& n, double scale, const Tolerance& t) {
 /// True if a and n differ only by rounding. If f does not depend on x, all differences are rounding
 /// errors. A derivative that rounding hides at the largest step is below 1e-12 of |f| / |x|.
 inline bool agree_to_rounding(double a, const Slope& n, const Tolerance& t) {
+  const double reach = 5 * n.estimate();
   if (!n.only_rounding()) return false;
-  if (n.finite() && std::max(n.size(), std::abs(a)) <= t.safety * n.estimate()) return true;
-  return t.exact && std::max(n.lower() - a, a - n.upper()) <= 5 * n.estimate();
+  if (n.finite() && n.size() <= t.safety * n.estimate() && std::abs(a) <= reach) return true;
+  return t.exact && std::max(n.lower() - a, a - n.upper()) <= reach;
 }
 
 struct Judgement {
