@@ -12,7 +12,7 @@ namespace gradus::nn {
 
 /// Options of BERT.
 struct BERTOptions {
-  std::int64_t vocab = 0, context = 0;               // V, vocabulary size; maximum T
+  std::int64_t vocab = 0, context = 0;  // V, vocabulary size; maximum T
   std::int64_t layers = 1;
   BlockOptions block = {};                           // default: gelu, post norm
   std::int64_t segments = 2;                         // number of different segment ids
