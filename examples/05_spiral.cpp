@@ -23,7 +23,7 @@ struct TwoLayerNet : nn::Layer<TwoLayerNet> {
   nn::Linear hidden, scores;
 };
 
-/// Makes one training step. Returns the loss.
+/// One training step. Returns the loss.
 double train_step(const TwoLayerNet& net, optim::Optimizer& optimizer, const train::Batch& batch) {
   const Tensor loss = cross_entropy(net(batch.x), batch.y);
   optimizer.zero_grad();

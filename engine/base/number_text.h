@@ -12,8 +12,8 @@ namespace gradus {
 /// for any other text, and for numbers outside the range of double.
 std::optional<double> parse_double(std::string_view text);
 
-/// Appends the shortest text that parse_double reads back as the same value. For a float, the result
-/// is rounded to float.
+/// Appends the shortest text that parse_double reads back as the same value, rounded to float for
+/// a float.
 void append_shortest(std::string& out, double value);
 void append_shortest(std::string& out, float value);
 

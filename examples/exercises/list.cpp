@@ -1,3 +1,4 @@
+// The exercises: forward, the backward to check, and the inputs.
 #include <cmath>
 #include <utility>
 

@@ -1,3 +1,4 @@
+// Lesson 01 in the playground.
 #include "01_neuron.cpp"
 #include "gradus/examples/play/lesson.h"
 

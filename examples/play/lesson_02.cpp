@@ -1,3 +1,4 @@
+// Lesson 02 in the playground.
 #include "02_engine.cpp"
 #include "gradus/examples/play/lesson.h"
 

@@ -1,3 +1,4 @@
+// Lesson 03 in the playground.
 #include <tuple>
 #include "03_tensors.cpp"
 

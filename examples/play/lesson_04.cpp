@@ -1,3 +1,4 @@
+// Lesson 04 in the playground.
 #include "04_linear.cpp"
 #include "gradus/examples/play/lesson.h"
 

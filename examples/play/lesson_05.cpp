@@ -1,3 +1,4 @@
+// Lesson 05 in the playground.
 #include "05_spiral.cpp"
 #include "gradus/examples/play/lesson.h"
 

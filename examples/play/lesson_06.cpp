@@ -1,3 +1,4 @@
+// Lesson 06 in the playground.
 #include "06_softmax.cpp"
 #include "gradus/examples/play/lesson.h"
 

@@ -1,3 +1,4 @@
+// Lesson 07 in the playground.
 #include "07_optimizers.cpp"
 #include "gradus/examples/play/lesson.h"
 

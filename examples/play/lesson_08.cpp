@@ -1,3 +1,4 @@
+// Lesson 08 in the playground.
 #include "08_tokens.cpp"
 #include "gradus/examples/play/lesson.h"
 

@@ -1,3 +1,4 @@
+// Lesson 09 in the playground.
 #include "09_pooling.cpp"
 #include "gradus/examples/play/lesson.h"
 

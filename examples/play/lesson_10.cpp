@@ -1,3 +1,4 @@
+// Lesson 10 in the playground.
 #include "10_attention.cpp"
 #include "gradus/examples/play/lesson.h"
 

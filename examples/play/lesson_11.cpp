@@ -1,3 +1,4 @@
+// Lesson 11 in the playground.
 #include "11_heads.cpp"
 #include "gradus/examples/play/lesson.h"
 

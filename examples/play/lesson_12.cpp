@@ -1,3 +1,4 @@
+// Lesson 12 in the playground.
 #include "12_masks.cpp"
 #include "gradus/examples/play/lesson.h"
 

@@ -1,3 +1,4 @@
+// Lesson 13 in the playground.
 #include "13_block.cpp"
 #include "gradus/examples/play/lesson.h"
 

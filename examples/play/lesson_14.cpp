@@ -1,3 +1,4 @@
+// Lesson 14 in the playground.
 #include "14_tiny_gpt.cpp"
 #include "gradus/examples/play/lesson.h"
 #include "gradus/examples/play/rhyme.h"

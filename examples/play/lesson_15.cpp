@@ -1,3 +1,4 @@
+// Lesson 15 in the playground.
 #include <tuple>
 #include "15_transformer.cpp"
 

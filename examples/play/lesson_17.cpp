@@ -1,3 +1,4 @@
+// Lesson 17 in the playground.
 #include "17_find_the_bug.cpp"
 #include "gradus/examples/play/lesson.h"
 

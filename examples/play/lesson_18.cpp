@@ -1,3 +1,4 @@
+// A GPT that learns a text of the user.
 #include <tuple>
 
 #include "gradus/examples/play/lesson.h"

@@ -1,3 +1,4 @@
+// All lessons of the playground, in order.
 #include "gradus/examples/play/lesson.h"
 
 namespace gradus::play {

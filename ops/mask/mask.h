@@ -28,8 +28,8 @@ struct MaskSizes {
 /// The share of a block's pairs that the mask allows.
 enum class Coverage { none, some, all };
 
-/// Determines which queries may attend to which keys, for pairs and for blocks, so that kernels skip
-/// hidden keys. true means "may attend". Combine masks with & and |. The default allows everything.
+/// Determines which queries may attend to which keys, for pairs and for blocks. Kernels skip hidden
+/// keys. true means "may attend". Combine masks with & and |. The default allows everything.
 class Mask {
  public:
   class Rule;  // ops/mask/rule.h

@@ -39,7 +39,13 @@ TEST_CASE("registry: gradients pass the numerical check", "[kernel]") {
     if (!sample.differences || sample.large) return;
     check::Options options;
     options.differentiable = wanted_inputs(sample);
-    const check::Report report = check::gradients(sample.op, sample.f, sample.inputs, options);
+    check::Report report = check::gradients(sample.op, sample.f, sample.inputs, options);
+    // The derivative by a key bias is exactly 0. Its rounding may exceed what forward can show for
+    // one draw of upstream gradients. A wrong derivative fails, and is not drawn again.
+    if (report.verdict == check::Verdict::inconclusive) {
+      options.seed = 1;
+      report = check::gradients(sample.op, sample.f, sample.inputs, options);
+    }
     INFO(report);
     CHECK(report.verdict == check::Verdict::pass);
   });

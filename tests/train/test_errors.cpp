@@ -216,10 +216,10 @@ TEST_CASE("batches accept exactly the documented arguments") {
     for (const std::int64_t each : all) out += str_cat(each, " ");
     return out;
   };
-  CHECK_REFUSES(ValueError, train::batches(none, y, 1, 0), "batches", "rows");
-  CHECK_REFUSES(ValueError, train::batches(x, none, 1, 0), "batches", "rows");
-  CHECK_REFUSES(ValueError, train::batches(one, y, 1, 0), "batches", "rows");
-  CHECK_REFUSES(ValueError, train::batches(x, one, 1, 0), "batches", "rows");
+  CHECK_REFUSES(ValueError, train::batches(none, y, 1, 0), "batches", "axis");
+  CHECK_REFUSES(ValueError, train::batches(x, none, 1, 0), "batches", "axis");
+  CHECK_REFUSES(ValueError, train::batches(one, y, 1, 0), "batches", "axis");
+  CHECK_REFUSES(ValueError, train::batches(x, one, 1, 0), "batches", "axis");
   CHECK_REFUSES(ShapeError, train::batches(x, longer, 1, 0), "batches", "[3, 1]");
   CHECK_REFUSES(ValueError, train::batches(x, y, 0, 0), "batches", "0");
   CHECK_REFUSES(ValueError, train::batches(x, y, -1, 0), "batches", "-1");

@@ -1,3 +1,4 @@
+// Implements classify text and classify fill.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

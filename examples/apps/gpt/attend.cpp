@@ -1,3 +1,4 @@
+// gpt attend: draws attention weights.
 #include <cstdio>
 
 #include "commands.h"

@@ -1,3 +1,4 @@
+// gpt demo: trains for a minute and samples.
 #include <cstdio>
 
 #include "commands.h"

@@ -1,3 +1,4 @@
+// gpt: trains, samples and evaluates small GPTs. See `gpt --help`.
 #include <CLI/CLI.hpp>
 
 #include "commands.h"

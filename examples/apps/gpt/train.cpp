@@ -1,3 +1,4 @@
+// gpt train: prints the plan and its cost, trains, and prints the results.
 #include <cstdio>
 #include <iomanip>
 

@@ -1,3 +1,4 @@
+// gradus-trace diff A.html B.html: finds the first value that differs between two traces.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,6 +1,6 @@
-#include <cmath>
-
 #include "gradus/examples/play/lesson.h"
+
+#include <cmath>
 
 namespace gradus::play {
 namespace {
