@@ -97,7 +97,8 @@ void decay() {
 /// Muon's step is a matrix whose singular values are all near 1.
 void muon() {
   seed(1);
-  const Tensor g = matmul(randn({4, 1}), randn({1, 4})) + 0.1 * randn({4, 4});  // almost rank 1
+  const Tensor u = randn({4, 1}), v = randn({1, 4});
+  const Tensor g = matmul(u, v) + 0.1 * randn({4, 4});  // almost rank 1
   const Tensor o = optim::newton_schulz(g);
   std::printf("\n");
   show("gᵀ g: one direction has almost all of the gradient", matmul(transpose(g), g));

@@ -1,4 +1,4 @@
-# Sourced by demo.sh, test.sh, step.sh and bench.sh. Installs missing packages.
+# Sourced by the scripts. Installs missing packages.
 #
 #   setup_needs PACKAGE…     Debian names; each is probed by what it provides
 #   yes=1                    do not ask
@@ -23,6 +23,7 @@ setup_has() {
     nodejs) command -v node >/dev/null || command -v nodejs >/dev/null ;;
     chromium) command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null ;;
     doxygen) command -v doxygen >/dev/null ;;
+    emscripten) command -v em++ >/dev/null ;;
     python3-venv) python3 -c 'import ensurepip, venv' 2>/dev/null ;;
     libopenmpi-dev) command -v mpicxx >/dev/null ;;
     openmpi-bin) command -v mpirun >/dev/null ;;

@@ -14,8 +14,8 @@ const engine = {
   /** Starts the worker. Called again after it has died. */
   async open() {
     engine.close();
-    const code = new Blob([byName('glue').textContent, '\n', byName('worker').textContent],
-                          {type: 'text/javascript'});
+    const glue = await unzipped(byName('glue').textContent).text();
+    const code = new Blob([glue, '\n', byName('worker').textContent], {type: 'text/javascript'});
     const address = URL.createObjectURL(code);
     engine.worker = new Worker(address);
     engine.worker.onmessage = ({data}) => engine.settle(data);
@@ -24,7 +24,9 @@ const engine = {
       engine.fail(new EngineError({message: 'The engine stopped. Change a value to restart it.',
                                    dead: true}));
     };
-    const found = await engine.call('open', unpacked(byName('module').textContent));
+    const module = await unzipped(byName('module').textContent).arrayBuffer();
+    const places = await unzipped(byName('places').textContent).json();
+    const found = await engine.call('open', module, places);
     URL.revokeObjectURL(address);
     Object.assign(engine, found);
   },
@@ -60,6 +62,12 @@ const engine = {
 };
 
 function byName(id) { return document.getElementById(id); }
+
+/** Gzipped data in base64, as a Response. */
+function unzipped(text) {
+  const zipped = new Blob([unpacked(text)]).stream();
+  return new Response(zipped.pipeThrough(new DecompressionStream('gzip')));
+}
 
 /** Base64 → bytes. */
 function unpacked(text) {

@@ -54,7 +54,9 @@ async function runOnce() {
 async function showStep(before = '') {
   const {trace, text, loss} = await engine.call('step');
   const json = JSON.parse(trace);
-  if (json.ops) app.replace(json);
+  byName('viewer').hidden = !json.ops;
+  if (json.ops && app.t) app.replace(json);
+  else if (json.ops) app.mount(byName('viewer'), json);
   byName('printed').textContent = before + text;
   if (play.part.training) {
     training.losses.push(loss);

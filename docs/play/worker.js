@@ -4,23 +4,34 @@
 
 const kGlue = {engine: null};
 
-/** Calls a function that returns a string, or 0 after a failure. */
-function play(name, types = [], args = []) {
-  const text = kGlue.engine.ccall(`play_${name}`, 'string', types, args);
-  if (!text) throw failure();
-  return text;
+/** Calls a function of numbers that returns a string, or 0 after a failure. */
+function play(name, ...numbers) {
+  const at = kGlue.engine[`_play_${name}`](...numbers);
+  if (!at) throw failure();
+  return kGlue.engine.UTF8ToString(at);
 }
 
 function failure() {
-  const said = JSON.parse(kGlue.engine.ccall('play_error', 'string', [], []));
+  const said = JSON.parse(play('error'));
   return Object.assign(new Error(said.message), {field: said.field});
 }
 
+/** "file:line" of a code offset within a lesson, otherwise "". */
+function placeOf({files, table}, offset) {
+  let low = 0, high = table.length;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (table[middle][0] <= offset) low = middle;
+    else high = middle;
+  }
+  const [begin, file, line] = table[low] || [];
+  return begin <= offset && file >= 0 ? `${files[file]}:${line}` : '';
+}
+
 const kCalls = {
-  async open(packed) {
-    const zipped = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-    const wasmBinary = await new Response(zipped).arrayBuffer();
-    kGlue.engine = await Gradus({wasmBinary, print() {}, printErr() {}});
+  async open(wasmBinary, places) {
+    const locate = offset => placeOf(places, offset);
+    kGlue.engine = await Gradus({wasmBinary, locate, print() {}, printErr() {}});
     return {lessons: JSON.parse(play('lessons')), exercises: JSON.parse(play('exercises'))};
   },
   begin(lesson, parameters) {
@@ -31,7 +42,7 @@ const kCalls = {
   },
   /** Makes one step and returns its trace. */
   step() {
-    const trace = play('step', ['number'], [1]);
+    const trace = play('step', 1);
     return {trace, text: play('text'), loss: kGlue.engine._play_loss()};
   },
   /** Makes up to `count` steps, but stops after `most` milliseconds. Returns the losses. */
@@ -50,7 +61,7 @@ const kCalls = {
   },
   picture() { return JSON.parse(play('picture')); },
   check(exercise, choice) {
-    return JSON.parse(play('check', ['number', 'number'], [exercise, choice]));
+    return JSON.parse(play('check', exercise, choice));
   },
 };
 

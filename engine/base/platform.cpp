@@ -13,6 +13,9 @@
 #include <execinfo.h>
 #include <link.h>
 #endif
+#ifdef __EMSCRIPTEN__
+#include <emscripten.h>
+#endif
 
 #include <algorithm>
 #include <cerrno>
@@ -29,6 +32,28 @@
 #include <utility>
 
 #include "gradus/engine/base/error.h"
+
+#ifdef __EMSCRIPTEN__
+// clang-format off
+// Writes the code offsets of the running functions, innermost first. Returns their number.
+EM_JS(int, gradus_stack, (void** at, int most), {
+  Error.stackTraceLimit = most;
+  const found = new Error().stack.matchAll(/wasm-function.[0-9]+.:0x([0-9a-f]+)/g);
+  let count = 0;
+  for (const [whole, offset] of found)
+    if (count < most) HEAPU32[(at >> 2) + count++] = parseInt(offset, 16);
+  return count;
+});
+
+// The page may set Module.locate, which maps a code offset to "file:line" or "".
+EM_JS(char*, gradus_locate, (void* at), {
+  const place = Module.locate ? Module.locate(at) : "";
+  const size = lengthBytesUTF8(place) + 1, text = _malloc(size);
+  stringToUTF8(place, text, size);
+  return text;
+});
+// clang-format on
+#endif
 
 namespace gradus::platform {
 namespace {
@@ -160,6 +185,8 @@ std::vector<void*> stack_trace() {
   // Skips the frames of this function and, under a sanitizer, of its backtrace().
   const auto caller = std::find(at.begin(), at.end(), __builtin_return_address(0));
   if (caller != at.end()) at.erase(at.begin(), caller);
+#elif defined(__EMSCRIPTEN__)
+  at.resize(static_cast<std::size_t>(gradus_stack(at.data(), static_cast<int>(at.size()))));
 #endif
   return at;
 }
@@ -193,6 +220,13 @@ std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls) {
       else if (next > 0 && std::fscanf(answer.get(), " %4095[^\n]", place) == 1)
         if (const auto colon = std::string_view(place).rfind(':'); colon < sizeof place)
           out[of.second[next - 1]].push_back({name, {place, colon}, std::atol(&place[colon + 1])});
+  }
+#elif defined(__EMSCRIPTEN__)
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const std::unique_ptr<char, void (*)(void*)> place(gradus_locate(calls[i]), std::free);
+    const std::string_view text(place.get());
+    if (const auto colon = text.rfind(':'); colon != std::string_view::npos)
+      out[i].push_back({"lesson", std::string(text.substr(0, colon)), std::atol(&text[colon + 1])});
   }
 #endif
   return out;
