@@ -30,7 +30,7 @@ double tanh(double x);
 /// Returns 2/√π ∫₀ˣ exp(−t²) dt. Error: 1.2. erf(−x) = −erf(x).
 double erf(double x);
 
-/// Returns 1 − erf(x) without cancellation for large x. Error: 1.3.
+/// Returns 1 − erf(x) without cancellation for large x. Error: 1.2.
 double erfc(double x);
 
 /// Returns the sine of x radians, for x of any size: NaN at ±∞. Error: 0.82. sin(−x) = −sin(x).
