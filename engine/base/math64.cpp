@@ -1,17 +1,18 @@
 // Elementary functions of double from +, −, ×, ÷ and √, in a fixed order.
 //
-// Compiled with -ffp-contract=off, because an FMA would change bits. A double-double is a sum hi +
-// lo of two doubles; the lo parts keep errors close to the half ulp of the last rounding.
+//   eˣ        = 2ᵏ 2^(j/128) eʳ, |r| ≤ ln 2 / 256, with the Taylor series of eʳ (Tang 1989)
+//   ln x      = e ln 2 − ln c + ln(1 + f), x = 2ᵉ m, f = c m − 1, c ≈ 1/m (Tang 1990)
+//   xʸ        = e^(y ln x)
+//   tanh x    = t / (t + 2), t = e²ˣ − 1
+//   sin, cos    of x − n π/2, with π/2 in four parts (Cody, Waite 1980); for large x, from the bits
+//               of 2/π that matter (Payne, Hanek 1983)
+//   erfc x    = e^(−x²) g(z) / (1 + 2x), z = (x − 3.75) / (x + 3.75) (Shepherd, Laframboise 1981)
 //
-//   eˣ         = 2ᵏ 2^(j/128) eʳ, |r| ≤ ln 2 / 256 (Tang 1989), with the Taylor series of eʳ
-//   ln x       = e ln 2 − ln c + ln(1 + f), x = 2ᵉ m, f = c m − 1, c ≈ 1/m (Tang 1990)
-//   xʸ         = e^(y ln x), with ln x as a double-double
-//   sin, cos   : x − n π/2 with π/2 in four parts (Cody, Waite 1980), for large x with a window of
-//                the bits of 2/π (Payne, Hanek 1983)
-//   erfc x     = e^(−x²) g(z) / (1 + 2x), z = (x − k) / (x + k) (Shepherd, Laframboise 1981)
+// A fused multiply-add would change bits, so GradusLibrary.cmake passes -ffp-contract=off. Where one
+// double is not accurate enough, a value is a sum of two: a Pair.
 //
-// Tables are computed at compile time. Minimax coefficients: Remez exchange with 60 digits, for the
-// relative error of the function.
+// Tables are computed at compile time. Other coefficients are minimax fits of the function's
+// relative error (Remez exchange with 60 digits).
 #include "gradus/engine/base/math64.h"
 
 #include <array>
@@ -29,7 +30,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// A double-double: hi + lo, |lo| ≤ ulp(hi) / 2.
+/// hi + lo, where lo is at most a rounding error of hi.
 struct Pair {
   double hi, lo = 0;
 };
@@ -145,7 +146,7 @@ struct Center {
   double c, hi, lo;  // c ≈ 1/m with 11 bits; hi + lo = −ln c, hi is a multiple of 2⁻³⁵
 };
 
-// Bits of the smallest m. The interval with the number 1 reaches from 1 − 2⁻⁹ to 1 + 2⁻⁸.
+// Bits of the smallest m. The interval around 1 reaches from 1 − 2⁻⁹ to 1 + 2⁻⁸, with c = 1.
 constexpr std::uint64_t kFirst = 0x3fe6100000000000;
 
 /// −ln c = 2 (s + s³/3 + s⁵/5 + …), s = (1 − c) / (1 + c).
@@ -211,7 +212,7 @@ GRADUS_INLINE Pair log_pair(const Logarithm& x) {
   return quick_sum(b.hi, b.lo + (a.lo + lo));
 }
 
-// x = n π/2 + r + s, with n modulo 4.
+/// x = n π/2 + r + s, with n modulo 4.
 struct Angle {
   double r, s;
   unsigned n;
