@@ -18,8 +18,6 @@ namespace {
 
 using Real = long double;
 
-constexpr bool kRealIsWider =
-    std::numeric_limits<Real>::digits >= std::numeric_limits<double>::digits + 11;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kDenormal = std::numeric_limits<double>::denorm_min();
@@ -47,6 +45,10 @@ const Function& find(const std::string& name) {
   return *std::find_if(std::begin(kFunctions), std::end(kFunctions),
                        [&](const Function& f) { return f.name == name; });
 }
+
+/// Returns whether y has more digits than a double. Elsewhere, long double is a double, or the C
+/// library computes its functions in double.
+bool is_wide(Real y) { return y != static_cast<Real>(static_cast<double>(y)); }
 
 /// Returns 64 pseudo-random bits per call: the same on every platform.
 class Bits {
@@ -102,6 +104,7 @@ std::vector<double> awkward_points() {
 }
 
 void check_bound(const Function& f, const std::vector<double>& points) {
+  if (!is_wide(f.exact(0.7L))) return;
   Real largest = 0;
   double at = 0;
   for (const double x : points) {
@@ -116,7 +119,6 @@ void check_bound(const Function& f, const std::vector<double>& points) {
 
 TEST_CASE("math64: every function keeps its error bound at random and at awkward points",
           "[once]") {
-  if (!kRealIsWider) return;
   Bits bits;
   std::vector<double> x = awkward_points();
   for (int i = 0; i < 20000; ++i) x.insert(x.end(), {bits.any(), bits.between(-8, 10)});
@@ -128,7 +130,7 @@ TEST_CASE("math64: every function keeps its error bound at random and at awkward
 
 TEST_CASE("math64: pow keeps its error bound up to overflow, underflow and bases near 1",
           "[once]") {
-  if (!kRealIsWider) return;
+  if (!is_wide(std::pow(0.7L, 0.7L))) return;
   Bits bits;
   const auto check = [](double x, double y) {
     const Real want = std::pow(static_cast<Real>(x), static_cast<Real>(y));
