@@ -1,6 +1,7 @@
 // Element i depends only on the random stream and on i.
 #include "gradus/nn/init.h"
 
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/base/random.h"
 
@@ -53,7 +54,7 @@ void normal(const char* name, Tensor& x, double mean, double deviation) {
 }
 
 /// The cumulative distribution function of normal(0, 1).
-double below(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+double below(double z) { return 0.5 * math64::erfc(-z / std::sqrt(2.0)); }
 
 double xavier_deviation(const Tensor& weight, double gain) {
   const std::int64_t fans = fan_of(weight, Fan::in) + fan_of(weight, Fan::out);

@@ -1,8 +1,7 @@
 // B batch, T tokens (queries), S keys, H heads, C width.
 #include "gradus/nn/position.h"
 
-#include <cmath>
-
+#include "gradus/engine/base/math64.h"
 #include "gradus/nn/init.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/indexing.h"
@@ -39,8 +38,8 @@ Tensor sinusoidal_positions(std::int64_t length, std::int64_t width, Dtype dtype
       for (std::int64_t column = 0; column < width; ++column) {
         const double exponent =
             static_cast<double>(column - column % 2) / static_cast<double>(width);
-        const double angle = static_cast<double>(position) / std::pow(10000.0, exponent);
-        *to++ = static_cast<T>(column % 2 == 0 ? std::sin(angle) : std::cos(angle));
+        const double angle = static_cast<double>(position) / math64::pow(10000.0, exponent);
+        *to++ = static_cast<T>(column % 2 == 0 ? math64::sin(angle) : math64::cos(angle));
       }
     }
   });

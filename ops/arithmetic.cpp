@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/vmath.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/kernels/elementwise.h"
@@ -78,7 +79,7 @@ struct Power final : Binary<Power> {  // y = xᵉ,  dx = dy · e xᵉ⁻¹,  de 
   Saved x, e, y;
 
   const char* name() const override { return "power"; }
-  static GRADUS_INLINE auto value(auto x, auto e) { return std::pow(x, e); }
+  static GRADUS_INLINE auto value(auto x, auto e) { return vmath::pow(x, e); }
   void keep(const Tensor& base, const Tensor& exponent, const Tensor& result) {
     x = base;
     e = exponent;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/activation.h"
 #include "gradus/ops/arithmetic.h"
@@ -103,7 +104,7 @@ Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
 Tensor performer_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                            const Tensor& projection, const PerformerOptions& options) {
   check_sizes("performer_attention", q, k, v, options.causal);
-  const double scale = std::pow(static_cast<double>(q.size(3)), -0.25);
+  const double scale = math64::pow(static_cast<double>(q.size(3)), -0.25);
   Tensor qe = favor_exponents(q * scale, projection);  // [B, H, T, M]
   Tensor ke =
       favor_exponents(mask_padding(k, options.lengths) * scale, projection);  // [B, H, S, M]
@@ -135,7 +136,7 @@ Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const Ra
     for (std::size_t c = 0; c < D; ++c) {
       const auto index = static_cast<std::int64_t>(r * D + c);
       row[c] = stream.normal(index);
-      length += std::pow(stream.normal(features * width + index), 2);
+      length += math64::pow(stream.normal(features * width + index), 2);
     }
     for (int pass = 0; pass < 2; ++pass)  // twice, to remove rounding errors
       for (std::size_t other = r / D * D; other < r; ++other) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -35,7 +36,7 @@ Tensor for_each_pair(const char* name, PositionList queries, PositionList keys,
 
 /// Returns ALiBi slope i, for a number of heads that is a power of two.
 double slope(std::int64_t i, std::int64_t heads) {
-  return std::exp2(-8 * static_cast<double>(i + 1) / static_cast<double>(heads));
+  return math64::pow(2, -8 * static_cast<double>(i + 1) / static_cast<double>(heads));
 }
 
 void check_buckets(const RelativeBuckets& o) {
@@ -83,7 +84,7 @@ std::int64_t relative_bucket(std::int64_t key_minus_query, const RelativeBuckets
   const std::int64_t exact = one_way / 2;
   if (distance < exact) return first + distance;
   const auto ratio = [exact](std::int64_t d) {
-    return std::log(static_cast<double>(d) / static_cast<double>(exact));
+    return math64::log(static_cast<double>(d) / static_cast<double>(exact));
   };
   const double part = ratio(distance) / ratio(options.max_distance);
   const auto wide = static_cast<std::int64_t>(part * static_cast<double>(one_way - exact));

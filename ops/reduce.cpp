@@ -17,6 +17,7 @@
 #include <cmath>
 
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/reduce.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
@@ -183,7 +184,7 @@ struct LogSumExp final : OverAxes {
       for (double& m : largest)
         if (!std::isfinite(m)) m = 0;  // exp(±∞ − 0) is correct; ∞ − ∞ would be NaN
       return fold_to<ExpRule<T>, T>(g, r.shape, largest.data(), [&](std::int64_t k, double total) {
-        return largest[static_cast<std::size_t>(k)] + std::log(total);
+        return largest[static_cast<std::size_t>(k)] + math64::log(total);
       });
     });
     y = out;

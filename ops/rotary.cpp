@@ -7,9 +7,9 @@
 #include "gradus/ops/rotary.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
 #include "gradus/ops/create.h"
@@ -40,12 +40,12 @@ RotaryTable make_table(std::span<const std::int64_t> positions, std::int64_t D,
   for (std::int64_t t = 0; t < n; ++t)
     for (std::int64_t i = 0; i < D / 2; ++i) {
       const double frequency =
-          std::pow(options.base, -2 * static_cast<double>(i) / static_cast<double>(D));
+          math64::pow(options.base, -2 * static_cast<double>(i) / static_cast<double>(D));
       const double angle = static_cast<double>(positions[static_cast<std::size_t>(t)]) * frequency;
       const auto a = static_cast<std::size_t>(t * D + (options.interleaved ? 2 * i : i));
       const std::size_t b = a + (options.interleaved ? 1u : static_cast<std::size_t>(D / 2));
-      cosines[a] = cosines[b] = std::cos(angle);
-      sines[b] = std::sin(angle);
+      cosines[a] = cosines[b] = math64::cos(angle);
+      sines[b] = math64::sin(angle);
       sines[a] = -sines[b];
     }
   return {{positions.begin(), positions.end()},

@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "gradus/engine/apply.h"
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/reduce.h"
@@ -172,7 +173,7 @@ struct Multinomial final : Op {
     std::vector<std::pair<double, std::int64_t>> keys;
     for (std::int64_t i = 0; i < n; ++i) {
       const double weight = w[static_cast<std::size_t>(i)];
-      if (weight > 0) keys.emplace_back(-std::log1p(-random.uniform(row * n + i)) / weight, i);
+      if (weight > 0) keys.emplace_back(-math64::log1p(-random.uniform(row * n + i)) / weight, i);
     }
     std::partial_sort(keys.begin(), keys.begin() + count, keys.end());
     for (std::int64_t i = 0; i < count; ++i) y[i] = keys[static_cast<std::size_t>(i)].second;

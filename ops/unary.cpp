@@ -43,13 +43,13 @@ struct Log1p final : Unary<Log1p, Keeps::input> {  // y = log(1 + x),  dx = dy /
 
 struct Sin final : Unary<Sin, Keeps::input> {  // dx = dy · cos x
   const char* name() const override { return "sin"; }
-  static GRADUS_INLINE auto value(auto v) { return std::sin(v); }
+  static GRADUS_INLINE auto value(auto v) { return vmath::sin(v); }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * cos(x.value())}; }
 };
 
 struct Cos final : Unary<Cos, Keeps::input> {  // dx = −dy · sin x
   const char* name() const override { return "cos"; }
-  static GRADUS_INLINE auto value(auto v) { return std::cos(v); }
+  static GRADUS_INLINE auto value(auto v) { return vmath::cos(v); }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     return {negative(dy * sin(x.value()))};
   }
@@ -86,7 +86,7 @@ struct Pow final : Unary<Pow, Keeps::input> {  // y = xᶜ,  dx = dy · c xᶜ�
   explicit Pow(double exponent) : exponent(exponent) {}
   const char* name() const override { return "pow"; }
   auto function() const {
-    return [c = exponent](auto v) { return std::pow(v, decltype(v)(c)); };
+    return [c = exponent](auto v) { return vmath::pow(v, decltype(v)(c)); };
   }
   Gradients backward(const Tensor& dy, const NeedsGrad&) override {
     if (exponent == 0) return {scale(dy, 0)};  // 0 · 0⁻¹ would be NaN

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/base/simd.h"
 
 namespace gradus {
@@ -180,9 +181,9 @@ double RandomStream::uniform(std::int64_t index) const {
 double RandomStream::normal(std::int64_t index) const {
   const auto i = static_cast<std::uint64_t>(index);
   const Block b = block_of(*this, i / 2);
-  const double r = std::sqrt(-2 * std::log(1 - unit(b[0], b[1])));  // 1 − u is never 0
+  const double r = std::sqrt(-2 * math64::log(1 - unit(b[0], b[1])));  // 1 − u is never 0
   const double phi = 6.283185307179586 * unit(b[2], b[3]);
-  return i % 2 == 0 ? r * std::cos(phi) : r * std::sin(phi);
+  return i % 2 == 0 ? r * math64::cos(phi) : r * math64::sin(phi);
 }
 
 std::int64_t RandomStream::below(std::int64_t index, std::int64_t n) const {

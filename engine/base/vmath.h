@@ -2,10 +2,10 @@
 //
 // The float functions are branch-free C++ that g++ and clang vectorize with -O3 -fno-math-errno
 // -fno-trapping-math; without these flags they are correct but slow. The double functions call
-// std::. NaN yields NaN, and ±∞ yields the limit (gelu(-∞) = 0). Maximum measured errors in ulp:
-// exp 1.1, expm1 1.7, log 1.0, log1p 1.5, tanh 2.1, erf 1.6, sigmoid 2.1; the others 3, or 1e-7
-// max(1, |x|) if larger. The compiler may fuse a * b + c, so instruction sets differ within these
-// bounds.
+// math64 (math64.h); sin, cos and pow of float call std::. NaN yields NaN, and ±∞ yields the limit
+// (gelu(-∞) = 0). Maximum measured errors of float in ulp: exp 1.1, expm1 1.7, log 1.0, log1p 1.5,
+// tanh 2.1, erf 1.6, sigmoid 2.1; the others 3, or 1e-7 max(1, |x|) if larger. The compiler may
+// fuse a * b + c, so instruction sets differ within these bounds.
 //
 // Coefficients: minimax fits of the relative error (reweighted least squares on 800 Chebyshev
 // nodes, values with 40 digits). Selects come last, because g++ adds a second code path for a clamp
@@ -17,6 +17,7 @@
 #include <limits>
 
 #include "gradus/engine/base/bit_cast.h"
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/base/simd.h"
 
 namespace gradus::vmath {
@@ -62,7 +63,7 @@ GRADUS_INLINE float decay(float a) {
   const float y = (1.0f + q) * power_of_two(n);
   return a > 87.3365f ? 0.0f : y;
 }
-GRADUS_INLINE double decay(double a) { return std::exp(-a); }
+GRADUS_INLINE double decay(double a) { return math64::exp(-a); }
 
 }  // namespace detail
 
@@ -137,12 +138,19 @@ GRADUS_INLINE float erf(float x) {
   return a < 1.125f ? x * s + x : std::copysign(outer, x);
 }
 
-GRADUS_INLINE double exp(double x) { return std::exp(x); }
-GRADUS_INLINE double expm1(double x) { return std::expm1(x); }
-GRADUS_INLINE double log(double x) { return std::log(x); }
-GRADUS_INLINE double log1p(double x) { return std::log1p(x); }
-GRADUS_INLINE double tanh(double x) { return std::tanh(x); }
-GRADUS_INLINE double erf(double x) { return std::erf(x); }
+GRADUS_INLINE double exp(double x) { return math64::exp(x); }
+GRADUS_INLINE double expm1(double x) { return math64::expm1(x); }
+GRADUS_INLINE double log(double x) { return math64::log(x); }
+GRADUS_INLINE double log1p(double x) { return math64::log1p(x); }
+GRADUS_INLINE double tanh(double x) { return math64::tanh(x); }
+GRADUS_INLINE double erf(double x) { return math64::erf(x); }
+
+GRADUS_INLINE float sin(float x) { return std::sin(x); }
+GRADUS_INLINE float cos(float x) { return std::cos(x); }
+GRADUS_INLINE float pow(float x, float y) { return std::pow(x, y); }
+GRADUS_INLINE double sin(double x) { return math64::sin(x); }
+GRADUS_INLINE double cos(double x) { return math64::cos(x); }
+GRADUS_INLINE double pow(double x, double y) { return math64::pow(x, y); }
 
 namespace detail {
 

@@ -2,8 +2,8 @@
 #include "gradus/nn/models/decode.h"
 
 #include <algorithm>
-#include <cmath>
 
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/models/padded_batch.h"
 #include "gradus/ops/create.h"
@@ -133,7 +133,7 @@ std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
           " and ", options.tokens);
   const NoGrad off;
   const auto score = [&](double log_p, std::size_t length) {
-    return log_p / std::pow((5 + static_cast<double>(length)) / 6, options.length_penalty);
+    return log_p / math64::pow((5 + static_cast<double>(length)) / 6, options.length_penalty);
   };
   std::vector<Beam> finished, open = {{{}, 0}};  // score of an open beam: log-probability
   std::vector<Tokens> latest = {prompt};

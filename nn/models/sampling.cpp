@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "gradus/engine/base/math64.h"
 #include "gradus/nn/models/decode.h"
 #include "gradus/ops/create.h"
 #include "gradus/ops/sort.h"
@@ -65,7 +66,7 @@ std::int64_t sample_token(const Tensor& logits, const SamplingOptions& options, 
   const auto scores = sorted.values.to_vector<double>();
   std::vector<double> weights;
   for (const double score : scores)
-    weights.push_back(std::exp((score - scores[0]) / options.temperature));
+    weights.push_back(math64::exp((score - scores[0]) / options.temperature));
   weights.resize(kept(weights, options));
   double left = uniform * std::accumulate(weights.begin(), weights.end(), 0.0);
   for (std::size_t i = 0; i < weights.size(); ++i)

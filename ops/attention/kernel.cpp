@@ -12,7 +12,6 @@
 // Hidden spans and padding are skipped. In partly hidden tiles, hidden scores become −∞ and their
 // weights 0. A query without visible keys has output 0 and gradient 0.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -117,7 +116,7 @@ void finish_rows(const Matrix<T>& o, const T* m, const T* l, T* lse) {
       std::fill_n(o.at(r, 0), o.columns, T{0});
     else
       simd::run<scale_row<T>>(o.at(r, 0), o.columns, T{1} / l[r]);
-    lse[r] = m[r] + std::log(l[r]);
+    lse[r] = m[r] + vmath::log(l[r]);
   }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -31,7 +30,7 @@ GRADUS_INLINE void online_softmax_rows(T* scores, std::int64_t rows, std::int64_
     const T highest = vmath::fold_of<T>(
         n, m[r], [=](std::int64_t j) { return row[j]; }, [](T a, T b) { return a < b ? b : a; });
     const T shift = highest == kNone ? T{0} : highest;  // avoids NaN if all scores are −∞
-    keep[r] = m[r] == kNone ? T{0} : std::exp(m[r] - shift);
+    keep[r] = m[r] == kNone ? T{0} : vmath::exp(m[r] - shift);
     l[r] = l[r] * keep[r] +
            vmath::sum_of<T>(n, [=](std::int64_t j) { return row[j] = vmath::exp(row[j] - shift); });
     m[r] = highest;

@@ -2,6 +2,7 @@
 // (tools/cmake/GradusLibrary.cmake).
 #include <cmath>
 
+#include "gradus/engine/base/math64.h"
 #include "gradus/train/optim/optim.h"
 #include "gradus/train/optim/stages.h"
 
@@ -102,8 +103,8 @@ void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled,
                              1 - beta1,
                              beta2,
                              1 - beta2,
-                             piece.learning_rate / (1 - std::pow(beta1, steps)),
-                             1 / std::sqrt(1 - std::pow(beta2, steps)),
+                             piece.learning_rate / (1 - math64::pow(beta1, steps)),
+                             1 / std::sqrt(1 - math64::pow(beta2, steps)),
                              options.eps};
   dispatch_float("Adam", piece.parameter.dtype(), [&]<class T>() {
     simd::run<adam_kernel<T>>(elements<T>(piece.parameter), piece.gradient.data<T>(),

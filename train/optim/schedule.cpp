@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/math64.h"
 
 namespace gradus::optim {
 namespace {
@@ -36,7 +37,7 @@ Schedule warmup_cosine(std::int64_t warmup, std::int64_t total, double floor) {
   check_plan("warmup_cosine", warmup, total, floor);
   return after_warmup(warmup, [=](std::int64_t step) {
     const double angle = std::numbers::pi * progress(step, warmup, total);
-    return floor + (1 - floor) * 0.5 * (1 + std::cos(angle));
+    return floor + (1 - floor) * 0.5 * (1 + math64::cos(angle));
   });
 }
 
