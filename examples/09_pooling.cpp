@@ -79,7 +79,7 @@ void four_scores(const Row& q_values = {2, 1, 0, 0},
 
 /// Returns the largest relative deviation from the expected variance of scores, d, or 1 if scaled.
 double scale(const std::vector<std::int64_t>& widths = {4, 64, 1024}) {
-  seed(1);
+  seed(2);
   double worst = 0;
   std::printf("\n         q · k                           q · k / √d\n");
   std::printf("    d  variance  largest  exp(entropy)  variance  largest  exp(entropy)\n");
@@ -100,7 +100,7 @@ double scale(const std::vector<std::int64_t>& widths = {4, 64, 1024}) {
 
 /// Learns a query that finds the word with a 1 in column 0. Returns the first value of the query.
 double learning(int steps = 100, double rate = 0.1) {
-  seed(1);
+  seed(2);
   nn::AttentionPooling pool(4);
   optim::Adam optimizer(pool.parameters(), {.lr = rate});
   for (int step = 0; step <= steps; ++step) {
