@@ -5,7 +5,9 @@ const crypto = require('crypto'), fs = require('fs'), os = require('os'), path =
 const {execFileSync, spawn} = require('child_process');
 
 const kViewer = path.join(__dirname, '../../../trace/viewer');
-const kScripts = ['trace', 'arithmetic', 'draw', 'rules', 'study', 'views', 'app'];  // in the recorder's order
+// In the order of tools/cmake/GradusEmbedded.cmake.
+const kScripts = ['trace', 'arithmetic', 'draw', 'equation', 'frame', 'math', 'provenance', 'rules',
+  'study', 'views', 'app'];
 const read = name => fs.readFileSync(path.join(kViewer, name), 'utf8');
 
 /** The page's functions that need no DOM. */
@@ -14,7 +16,7 @@ function pure() {
     'memoryOf', 'reshapeInstead', 'treeRows', 'rowOf', 'align', 'compare', 'difference', 'cellArithmetic', 'entryHolds', 'erf',
     'gradOf', 'labelsFor', 'question', 'graphOf', 'colourOf', 'luminance', 'inkOn', 'scaleOf', 'sliceOf',
     'gdbCommand', 'write', 'read', 'Table', 'kUnary', 'partials', 'cellOf', 'call', 'windowAt', 'flowRows', 'pathsOf'];
-  const code = kScripts.map(n => read(n + '.js').replace(/^window\.addEventListener.*$/m, '')).join('\n');
+  const code = kScripts.map(n => read(n + '.js')).join('\n');
   return vm.runInThisContext(`(function () { ${code}\nreturn {${names.join(', ')}}; })`)();
 }
 
