@@ -97,14 +97,14 @@ const app = {
     now?.scrollIntoView({block: 'nearest'});
     return now;
   },
-  /** Moves by n steps; the equation skips steps that it folds. */
+  /** Moves by n steps; the equation skips the steps that it folds. */
   by(n) {
-    const {t, state} = app, last = t.steps.length - 1, way = Math.sign(n);
-    let at = clamp(app.at() + n, last + 1);
-    const shown = app.once('shown', () => new Set(equationOps(t)));
-    if (state.v === 'step' && !state.unfold)
-      while (at > 0 && at < last && t.steps[at].op && !shown.has(t.steps[at].op)) at += way;
-    app.go({s: t.steps[at]?.key});
+    const {t, state} = app, shown = app.once('shown', () => new Set(equationOps(t)));
+    const stops = state.v !== 'step' || state.unfold ? t.steps :
+      t.steps.filter(s => !s.op || shown.has(s.op));
+    const next = stops.findIndex(s => t.stepAt.get(s.key) >= app.at());
+    const here = next < 0 ? stops.length : next, between = stops[here] !== app.step();
+    app.go({s: stops[clamp(here + n - (between && n > 0), stops.length)]?.key});
   },
   list(n, height, draw, at, label, more = '') {
     const onkeydown = e => {
@@ -124,6 +124,7 @@ const app = {
   render() {
     const keep = focusKey(), {state, root} = app, view = kViews[state.v] || stepView;
     app.litNow = app.pointed = null;
+    clearTimeout(app.pointing);
     drawBars();
     byId('stage').replaceChildren(...view(app).flat(9).filter(Boolean));
     byId('left').replaceChildren(...state.tree ? tree() : []);

@@ -62,6 +62,16 @@ function sliceOf(tensor, lead) {
 }
 const kRows = 16, kCols = 12;
 
+/** Draws a slice on a canvas, one pixel per cell. */
+function pixels(v, s) {
+  const canvas = h('canvas', {width: s.cols, height: s.rows}), g = canvas.getContext('2d');
+  const image = g.createImageData(s.cols, s.rows), scale = scaleOf(v);
+  for (let r = 0; r < s.rows; ++r)
+    for (let c = 0; c < s.cols; ++c)
+      image.data.set([...colourOf(v[flatCell(r, c, s)], scale), 255], 4 * (r * s.cols + c));
+  g.putImageData(image, 0, 0);
+  return canvas;
+}
 /** Draws a slice on a canvas: `size` pixels per cell. */
 function picture(v, s, size, labels) {
   const head = labels ? 90 : 0, top = labels ? 24 : 0, scale = scaleOf(v);
@@ -79,7 +89,7 @@ function picture(v, s, size, labels) {
   g.textAlign = 'center', g.textBaseline = 'middle';
   for (let r = 0; r < s.rows; ++r) {
     for (let c = 0; c < s.cols; ++c) {
-      const x = v[s.first + (s.turned ? c * s.rows + r : r * s.cols + c)];
+      const x = v[flatCell(r, c, s)];
       const rgb = colourOf(x, scale, labels ? false : undefined);
       g.fillStyle = css(rgb), g.fillRect(head + c * size, top + r * size, size, size);
       if (size < 28) continue;
@@ -101,8 +111,8 @@ const png = (title, ...what) => button('PNG', () => savePicture(title, ...what),
   {class: 'mini', label: `save ${title} as PNG`});
 
 /** An image of at most `most` pixels per side; `label` is the ARIA label. */
-function small(v, s, most, label, largest = 6) {
-  const size = Math.max(1, Math.min(largest, Math.floor(most / Math.max(s.rows, s.cols))));
+function small(v, s, most, label) {
+  const size = Math.max(1, Math.min(6, Math.floor(most / Math.max(s.rows, s.cols))));
   return Object.assign(picture(v, s, size), {role: 'img', ariaLabel: label});
 }
 
@@ -167,7 +177,8 @@ function grid(app, id, {title, v, s, labels, r0 = 0, c0 = 0, shown, bare,
   const here = state.cell?.id === id ? matrixCell(state.cell.i, s) : null;
   const roles = a => plain ? {} : a, columns = range(shown[1], c => c0 + c);
   const name = (k, i) => labels[k] ? labels[k][i].replace(/\s/g, '␣') || '∅' : i;
-  const table = h('table', plain ? {class: 'plain'} : {class: 'heat', role: 'grid', 'data-id': id,
+  const table = h('table', plain ? {class: 'plain'} : {class: 'heat', role: 'grid',
+    'data-id': app.foreign ? null : id,
     label: `${title}, ${s.rows} rows, ${s.cols} columns`, 'aria-rowcount': s.rows + !bare,
     'aria-colcount': s.cols + !bare, onkeydown: e => moveCell(app, id, s, e)});
   if (!bare) table.append(h('tr', roles({role: 'row'}), h('td', roles({role: 'gridcell'})),

@@ -56,12 +56,13 @@ function rolesOf(t) {
   const product = id => {  // the matmul below a scale, a mask or a bias
     let op = t.producer.get(id);
     while (op && op.op !== 'matmul') op = t.producer.get(op.in[0]);
-    return op?.in || [];
+    return op;
   };
   for (const a of t.attention) {
     const op = t.ops.get(a.op), fused = /attention/.test(op?.op);
-    const [q, k] = fused ? op.in : product(a.scores), v = fused ? op.in[2] : product(a.out)[1];
-    if (k != null) set(q, 'q'), set(k, 'k'), set(v, 'v');
+    const scores = fused ? op : product(a.scores), [q, k] = scores?.in || [];
+    if (k != null) set(q, 'q'), set(k, 'k'), set(fused ? op.in[2] : product(a.out)?.in[1], 'v');
+    if (!fused && scores) set(scores.out, 'q kᵀ');
     set(a.scores, 'scores'), set(a.masked, 'masked'), set(a.weights, 'weights'), set(a.out, 'out');
   }
   for (const w of t.walks)
@@ -70,21 +71,21 @@ function rolesOf(t) {
 }
 const kLetters = 'xabcefghijlmnoprstuwz';
 
-/** A short name: the parameter's, the role in attention, a letter for an input, y_7 for op 7. */
+/** A short name: the parameter's, the role in attention, a letter for an input or a slice, or y_7
+    for the result of op 7. */
 function symbolOf(t, id) {
   t.symbols ||= rolesOf(t);
   if (t.symbols.has(id)) return t.symbols.get(id);
   t.symbols.set(id, '?');  // a tensor that is its own view
   const x = t.tensor(id), op = t.producer.get(id);
-  let name = x?.name?.split('.').at(-1) || (op ? `y_${op.id}` : null);
+  let name = x?.name?.split('.').at(-1) || (op && op.op !== 'slice' ? `y_${op.id}` : null);
   if (!name) {
     const n = t.letters = (t.letters ?? -1) + 1;
     name = kLetters[n] ?? `x_${n}`;
   }
-  if (op && isBookkeeping(op) && op.in[0] !== id && !x.name) {
+  if (op && kKeepsNames.test(op.op) && op.in[0] !== id && !x.name) {
     name = symbolOf(t, op.in[0]);
     if (isTurned(t, op)) name = name.endsWith('ᵀ') ? name.slice(0, -1) : `${name}ᵀ`;
-    if (op.op === 'slice') name += '′';
   }
   t.symbols.set(id, name);
   return name;
@@ -95,9 +96,9 @@ function isTurned(t, op) {
   return /permute|transpose/.test(op.op) && a.length > 1 && a.at(-1) === b.at(-2) &&
     a.at(-2) === b.at(-1) && String(a.slice(0, -2)) === String(b.slice(0, -2));
 }
-const symbol = name => /^[\p{L}_\dᵀ′()]+$/u.test(name) ? math(name) : h('span', {}, name);
+const symbol = name => /^[\p{L}_\dᵀ() ]+$/u.test(name) ? math(name) : h('span', {}, name);
 /** The symbol of a gradient. */
-const gradSymbol = name => symbol(/[ᵀ′.]/.test(name) ? `d(${name})` : `d${name}`);
+const gradSymbol = name => symbol(/[ᵀ.]/.test(name) ? `d(${name})` : `d${name}`);
 
 // ---- notation ----
 const kSigns = {matmul: '·', add: '+', subtract: '−', multiply: '⊙', divide: '÷', less: '<',
@@ -166,6 +167,12 @@ function linesOf(t, ops) {
 }
 
 // ---- elements ----
+/** True for a result that predict mode asks for, and all that comes after it. */
+function isSecret(id, gradient) {
+  const {t, state} = app, step = app.step(), made = t.producer.get(id);
+  if (!state.quiz || step?.dir !== 'forward' || app.answers.has(step.key)) return false;
+  return gradient || (made ? made.id >= step.op.id : t.tensor(id).kind === 'inside');
+}
 /** One matrix: its name, then its cells, or a picture if it is large. */
 function plate(id, {name, turned, look, gradient}) {
   const {t, state} = app, tensor = t.tensor(id);
@@ -175,6 +182,7 @@ function plate(id, {name, turned, look, gradient}) {
   const caption = h('figcaption', {title: nameOf(t, id)}, face, ' ');
   const box = h('figure', {class: `plate ${look}`}, caption);
   if (!tensor) return box.append(h('span.note', {}, 'not captured')), box;
+  if (isSecret(id, gradient)) return box.append(h('div.secret', {}, '?')), box;
   const v = values(tensor), s = {...sliceOf(tensor, state.lead), turned};
   if (turned) [s.rows, s.cols] = [s.cols, s.rows];
   if (!gradient) caption.append(h('small', {}, tensor.shape.length ? `${s.rows}×${s.cols}` : ''));
@@ -185,19 +193,24 @@ function plate(id, {name, turned, look, gradient}) {
     box.append(grid(app, id, {title, v, s, labels, shown: [s.rows, s.cols], bare,
       digits: x => Math.abs(x) < 0.1 ? 2 : 3}));
   } else {
-    const canvas = small(v, s, 150, `${title}: ${s.rows} rows, ${s.cols} columns`, 1);
-    const size = n => `${Math.max(20, Math.min(140, n * 12))}px`;
-    Object.assign(canvas.style, {width: size(s.cols), height: size(s.rows)});
+    const label = `${title}: ${s.rows} rows, ${s.cols} columns`;
+    const canvas = imageOf(v, s, label);
     canvas.addEventListener('click', e => app.cell(id, canvasCell(e, canvas, s)));
     box.append(Object.assign(h('div.pic', {'data-id': id}, canvas), {slice: s}));
   }
   return box;
 }
+/** A picture of 20 to 140 pixels per side. */
+function imageOf(v, s, label) {
+  const canvas = pixels(v, s), size = n => `${Math.max(20, Math.min(140, n * 12))}px`;
+  Object.assign(canvas.style, {width: size(s.cols), height: size(s.rows)});
+  return Object.assign(canvas, {role: 'img', ariaLabel: label});
+}
 /** The picture of a tensor whose values were not all recorded. */
 function summary({block, stats}, title) {
   const p = block?.picture, means = decode(p), s = p && {rows: p.rows, cols: p.columns, first: 0};
   const text = stats ? `mean ${short(stats.mean, 2)} ± ${short(stats.deviation, 2)}` : 'no values';
-  return [means && small(means, s, 120, `${title}: means of boxes`, 5), h('small', {}, text)]
+  return [means && imageOf(means, s, `${title}: means of boxes`), h('small', {}, text)]
     .filter(Boolean);
 }
 
@@ -249,7 +262,8 @@ function equation() {
   return h('section.equation', {label: 'the step as an equation'},
     h('div.bar', {},
       h('p.hint', {}, 'Point at a value: ', h('b.from', {}, 'what made it'), ' and ',
-        h('b.to', {}, 'what uses it'), ' light up.', lines.some(hasGrad) && ' d… is a gradient.'),
+        h('b.to', {}, 'what uses it'), ' light up.', lines.some(hasGrad) && ' d… is a gradient.',
+        app.replaced && [' ', h('b.changed', {}, '◥'), ' changed.']),
       legend(), h('span.gap', {}), leadPickers(t, lines),
       (folded > 0 || unfolded) && button(fold, null, {'data-key': 'u', title: 'key u'})),
     parts.length > 1 && h('div.bar', {}, move(-1, '← earlier operations'),

@@ -1,12 +1,11 @@
 // What surrounds the views: tabs, panels, dialogs, keys.
 
-const kTabs = [['1', 'Equation'], ['2', 'Gradient sums'], ['3', 'Attention'],
-  ['4', 'Gradient flow']];
+const kTabs = [['1', 'Equation'], ['2', 'Gradients'], ['3', 'Attention'], ['4', 'Layers']];
 const kMoreTabs = [['5', 'Memory layout'], ['6', 'Graph of operations'], ['7', 'Source code'],
   ['8', 'Compare two traces']];
 const kKeys = [['→ n ←', 'next, previous step'], ['b', 'switch between forward and backward'],
   ['arrows', 'select another value or list item'], ['Esc', 'clear the selection'],
-  ['1 … 8', 'views'], ['u', 'show or fold reshapes'], ['l', 'list of layers and operations'],
+  ['1 … 8', 'views'], ['u', 'show or fold reshapes'], ['l', 'list of operations'],
   ['i o', 'enter, leave a layer'], ['t', 'last forward step, the loss'],
   ['Home End', 'first, last step'], ['[ ]', 'previous, next attention'], ['/', 'search'],
   ['p', 'predict mode'], ['m', 'plain tables'], ['c', 'copy the gdb command']];
@@ -25,7 +24,7 @@ function frame(page) {
       h('div.top', {}, h(page ? 'h1' : 'h2', {id: 'title'}), h('div', {id: 'notices'})),
       h('div.bar', {},
         h('nav.bar', {id: 'views', label: 'views'}, kTabs.map(tab),
-          h('details.more', {}, h('summary', {}, 'More views'), h('div', {}, kMoreTabs.map(tab)))),
+          h('details.more', {}, h('summary', {}, 'More'), h('div', {}, kMoreTabs.map(tab)))),
         h('span.gap', {}),
         key('l', 'List', {id: 'tree', 'aria-pressed': 'false', label: 'list of operations'}),
         key('p', 'Predict', {id: 'quiz', 'aria-pressed': 'false'}),

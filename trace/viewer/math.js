@@ -67,13 +67,13 @@ class MathReader {
   }
   bare(kids) {
     const only = kids.length === 1 && kids[0].getAttribute('data-fenced') === '(';
-    return together(only ? [...kids[0].children].slice(1, -1) : kids);
+    return only ? kids[0].children[1] : together(kids);
   }
   fenced() {
     const open = this.take().value, close = {'(': ')', '[': ']', '{': '}'}[open];
     const inner = this.all(close);
     this.take();
-    const e = m('mrow', m('mo', open), inner, m('mo', close));
+    const e = m('mrow', m('mo', open), m('mrow', inner), m('mo', close));
     e.setAttribute('data-fenced', open);
     return e;
   }
@@ -100,15 +100,15 @@ class MathReader {
   /** The letters and {groups} of an index. */
   index() {
     const out = [];
-    for (let more = true; more && this.next();) {
-      const {kind, value} = this.next();
-      if (value === '{') {
+    for (let braced = false, more = true; more && this.next();) {
+      const {kind, value} = this.next(), open = value === '{';
+      if (!open && kind !== 'name' && kind !== 'number') break;
+      if (out.length && (braced || open)) out.push(m('mo', ','));
+      if (open) {
         this.take();
         out.push(together(this.all('}')));
-      } else if (kind === 'name') out.push(...[...value].map(c => m('mi', c)));
-      else if (kind === 'number') out.push(m('mn', value));
-      else break;
-      more = !this.take()?.spaced;
+      } else out.push(...[...value].map(c => m(kind === 'name' ? 'mi' : 'mn', c)));
+      braced = open, more = !this.take()?.spaced;
     }
     return out.length ? out : [m('mi', '')];
   }

@@ -81,7 +81,12 @@ function onPoint(e) {
   const now = cell ? `${cell.id}.${cell.i}` : null;
   if (now === app.pointed) return;
   app.pointed = now;
-  byId('stage').classList.toggle('pointing', !!cell);
-  light(cell || app.state.cell);
-  byId('sum').replaceChildren(...arithmetic(cell || app.state.cell));
+  const show = () => {
+    byId('stage').classList.toggle('pointing', !!cell);
+    light(cell || app.state.cell);
+    byId('sum').replaceChildren(...arithmetic(cell || app.state.cell));
+  };
+  clearTimeout(app.pointing);
+  if (picture) app.pointing = setTimeout(show, 120);  // large ops take a while: wait for a rest
+  else show();
 }

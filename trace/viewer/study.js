@@ -165,7 +165,7 @@ function compareView() {
   const count = what => rows.filter(x => x.same === what).length;
   const line = i => item(i, k, `${mark(rows[i])}: ${rows[i].step} ${rows[i].what}`);
   const state = {...app.state, cell: null};
-  const there = {...app, t: app.other, state, cell() {}, was: () => null};
+  const there = {...app, foreign: true, t: app.other, state, cell() {}, was: () => null};
   return [pane(`This trace and ${app.otherName}`,
     para(h('b', {}, first ? `the first difference is in ${first.step} ${first.what}` :
       'no recorded value differs')),
@@ -206,6 +206,5 @@ function quizView(step) {
     given && h('p.sum', {}, given.right ? '✓ correct' :
       `✗ you answered ${given.given}; correct is ${q.answer}`, `: ${q.because}.`),
     note(`${right} of ${answered.length} correct so far; press p to leave, n for the next step.`)),
-  row(step.op.in.map(id => shown(id)),
-    given && shown(step.op.out, `→ ${nameOf(t, step.op.out)}`))];
+  equation()];
 }

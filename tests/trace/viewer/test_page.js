@@ -2,7 +2,7 @@
 // names.
 'use strict';
 const assert = require('assert'), fs = require('fs');
-const {sample, page, escaped, pure, f64, runInBrowser} = require('./support.js');
+const {sample, attention, script, page, escaped, pure, f64, runInBrowser} = require('./support.js');
 const kViews = ['step', 'ledger', 'attention', 'flow', 'storage', 'graph', 'source', 'compare'];
 const text = (b, where) => b.run(`document.querySelector(${JSON.stringify(where)})?.innerText ?? ''`);
 
@@ -108,6 +108,74 @@ runInBrowser({
     assert.match(await text(b, '#sum'), /✓ agrees with the recorded −1\.875/);
     assert.equal(await b.run('document.querySelectorAll("td.from").length'), 4);
     assert.equal(await b.run('document.querySelectorAll("td.to").length'), 3);  // the softmax row
+  },
+  async 'pointing at a value lights its sources and uses, and shows its arithmetic'(b) {
+    await open(b, page(attention()), '#s=f1');
+    const point = (id, i, kind = 'pointermove') => b.run(`document.querySelector(
+      'table[data-id="${id}"] td[data-i="${i}"]').dispatchEvent(new PointerEvent('${kind}', {bubbles: true}))`);
+    const lit = look => b.run(`[...document.querySelectorAll('td.${look}')].map(e =>
+      e.closest('table').dataset.id + '.' + e.dataset.i).join(' ')`);
+    await point(4, 1);  // scores, from q kᵀ
+    assert.equal(await lit('from'), '3.1');
+    assert.equal(await lit('to'), '5.0 5.1 5.2');  // a row of the softmax
+    assert.match(await text(b, '#sum'), /scores.*\[0,1\] = .*·0\.5 = /s);
+    await point(2, 1);
+    assert.equal(await lit('to'), '3.1 3.4');
+    await b.run('document.querySelector("#stage").dispatchEvent(new PointerEvent("pointerleave"))');
+    assert.equal(await lit('from') + await lit('to'), '');
+  },
+  async 'the equation folds views, and unfolds them by key; stepping skips folded ones'(b) {
+    await open(b, page(attention()));
+    const steps = () => b.run('[...document.querySelectorAll(".op[data-step]")].map(e => e.dataset.step).join(" ")');
+    assert.equal(await steps(), 'f1 f2 f3 f4');
+    for (const key of ['Home', 'ArrowLeft']) {
+      await b.key(key);
+      assert.match(await text(b, '#where'), /step 2 of 5: forward, matmul/);
+    }
+    await b.run('app.go({s: "f0"})');
+    await b.key('n');
+    assert.match(await text(b, '#where'), /step 2 of 5/);
+    await b.key('u');
+    await b.key('Home');
+    assert.match(await text(b, '#where'), /step 1 of 5: forward, permute/);
+    assert.equal(await steps(), 'f0 f1 f2 f3 f4');
+    assert.match(await address(b), /unfold=1/);
+  },
+  async 'predict mode hides the result and what comes after it'(b) {
+    await open(b, page(attention()), '#s=f3&quiz=1');
+    assert.equal(await b.run('document.querySelectorAll(".secret").length'), 2);  // weights, out
+    await b.run('document.querySelector("#stage .row button").click()');
+    assert.equal(await b.run('document.querySelectorAll(".secret").length'), 0);
+  },
+  async 'another page mounts the viewer and replaces the trace'(b) {
+    const changed = attention(), x = new Float64Array(8).fill(2);
+    changed.values[0].f64 = Buffer.from(x.buffer).toString('base64');
+    await b.visitText(`<!DOCTYPE html><title>t</title><div id="here"></div>
+      <script>globalThis.names = new Set(Object.getOwnPropertyNames(window))</script>
+      <script type="module">${script()}</script>`);
+    assert.equal(await b.run('Object.getOwnPropertyNames(window).filter(n => !names.has(n)).join()'), 'names,app');
+    await b.run(`app.mount(document.getElementById('here'), ${JSON.stringify(attention())})`);
+    await b.run('app.go({s: "f1"}), app.cell(0, 2)');
+    await b.run(`app.replace(${JSON.stringify(JSON.stringify(changed))})`);
+    const {s, v, cell} = await b.run('app.state');
+    assert.deepEqual([s, v, cell], ['f1', 'step', {id: 0, i: 2}]);
+    assert.equal(await b.run('document.querySelectorAll("table[data-id=\'0\'] td.changed").length'), 8);
+    assert.equal(await b.run('document.querySelectorAll("table[data-id=\'2\'] td.changed").length'), 0);
+    await b.run('app.go({v: "compare"})');
+    assert.match(await text(b, '#here'), /before the change/);
+    assert.equal(await b.run('location.hash'), '');
+    assert.deepEqual(b.complaints(), []);
+  },
+  async 'nothing moves if the reader prefers reduced motion'(b) {
+    const moving = async value => {
+      await b.send('Emulation.setEmulatedMedia', {features: [{name: 'prefers-reduced-motion', value}]});
+      await open(b, page(attention()), '#s=f1');
+      await b.key('n');
+      return b.run('document.getAnimations().length');
+    };
+    assert.ok(await moving('no-preference') > 0);
+    assert.equal(await moving('reduce'), 0);
+    await b.send('Emulation.setEmulatedMedia', {features: []});
   },
   async 'an address restores its state, and each step is announced'(b) {
     await open(b, page(sample()), '#s=b1&v=ledger&t=1');
