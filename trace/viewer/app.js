@@ -46,8 +46,8 @@ const app = {
   },
   /** Selects a first value, so that a newcomer sees what lights up. */
   welcome() {
-    const {t} = app, outs = equationOps(t).slice(0, kMostOps).map(op => t.tensor(op.out));
-    const out = outs.find(x => cellsOf(x) && values(x));
+    const {t} = app, outs = equationOps(t).slice(0, 3).map(op => t.tensor(op.out));
+    const out = outs.find(x => cellsOf(x) && values(x) && sourcesOf(t, x.id, 0).length < 10);
     if (out) app.state.cell = {id: out.id, i: 0}, app.render();
   },
   at() { return app.t.stepAt.get(app.state.s) ?? 0; },

@@ -52,7 +52,10 @@ function sameValues(t, id) {
 }
 /** The names that a recorded attention gives its tensors: id → name. */
 function rolesOf(t) {
-  const names = new Map(), set = (id, name) => id != null && names.set(sameValues(t, id), name);
+  const names = new Map(), set = (id, name) => {
+    const base = sameValues(t, id);
+    if (id != null && !names.has(base)) names.set(base, name);
+  };
   const product = id => {  // the matmul below a scale, a mask or a bias
     let op = t.producer.get(id);
     while (op && op.op !== 'matmul') op = t.producer.get(op.in[0]);
@@ -239,8 +242,10 @@ function termElement({sign, id, turned, grad, op, named, result}, step) {
 /** Fields that choose the matrix of tensors with more than two axes. */
 function leadPickers(t, lines) {
   const most = [];
-  for (const {id} of lines.flatMap(l => l.terms)) (t.tensor(id)?.shape || []).slice(0, -2).reverse()
-    .forEach((n, k) => { most[k] = Math.max(most[k] ?? 1, n); });
+  for (const {id} of lines.flatMap(l => l.terms)) {
+    const before = values(t.tensor(id)) ? t.tensor(id).shape.slice(0, -2).reverse() : [];
+    before.forEach((n, k) => { most[k] = Math.max(most[k] ?? 1, n); });
+  }
   const heads = t.attention.some(a => t.tensor(a.weights)?.shape.at(-3) === most[0]);
   const names = heads ? ['head', 'example'] : ['example'], at = k => app.state.lead.at(-1 - k) || 0;
   return most.map((n, k) => n > 1 && leadPicker(names[k] || `axis −${k + 3}`, k + 1,
@@ -256,13 +261,13 @@ function equation() {
   const move = (by, text) => parts[at + by] &&
     button(text, () => app.go({s: `f${parts[at + by][0].id}`}));
   const hasGrad = line => line.terms.some(x => x.grad != null || gradOf(t, x.id));
-  const fold = unfolded ? 'fold reshapes' : `show ${plural(folded, 'folded step')}`;
+  const fold = unfolded ? 'fold reshapes' : `show ${folded} folded`;
   const heading = ({module}) => h('h2.layer', {}, pathOf(t, module), ' ',
     h('small', {}, t.modules.get(module).type));
   return h('section.equation', {label: 'the step as an equation'},
     h('div.bar', {},
-      h('p.hint', {}, 'Point at a value: ', h('b.from', {}, 'what made it'), ' and ',
-        h('b.to', {}, 'what uses it'), ' light up.', lines.some(hasGrad) && ' d… is a gradient.',
+      h('p.hint', {}, 'Point at a value: ', h('b.from', {}, 'what made it'), ', ',
+        h('b.to', {}, 'what uses it'), lines.some(hasGrad) && '. d… is a gradient.',
         app.replaced && [' ', h('b.changed', {}, '◥'), ' changed.']),
       legend(), h('span.gap', {}), leadPickers(t, lines),
       (folded > 0 || unfolded) && button(fold, null, {'data-key': 'u', title: 'key u'})),
