@@ -99,16 +99,21 @@ function attention() {
   const s = new Sample('attention'), range = n => [...Array(n).keys()];
   const q = range(8).map(i => i % 3 - 1), k = range(12).map(i => (i * 5 % 7 - 3) / 2), v = range(6);
   const kT = range(12).map(i => k[4 * (i % 3) + Math.floor(i / 3)]);
-  const product = (a, b, rows, inner, columns) => range(rows * columns).map(i => range(inner).reduce((n, j) =>
-    n + a[Math.floor(i / columns) * inner + j] * b[j * columns + i % columns], 0));
+  const product = (a, b, rows, inner, columns) => range(rows * columns).map(i => {
+    const row = Math.floor(i / columns) * inner, column = i % columns;
+    return range(inner).reduce((n, j) => n + a[row + j] * b[j * columns + column], 0);
+  });
   const qk = product(q, kT, 2, 4, 3), scores = qk.map(x => x / 2), e = scores.map(Math.exp);
-  const weights = e.map((x, i) => x / range(3).reduce((n, c) => n + e[3 * Math.floor(i / 3) + c], 0));
+  const total = row => e[3 * row] + e[3 * row + 1] + e[3 * row + 2];
+  const weights = e.map((x, i) => x / total(Math.floor(i / 3)));
   const [tq, tk] = [s.tensor('leaf', [2, 4], q), s.tensor('leaf', [3, 4], k)];
-  const [tkT, tqk] = [s.tensor('result', [4, 3], kT, null, {storage: tk, strides: [1, 4]}), s.tensor('result', [2, 3], qk)];
-  const [ts, tw] = [s.tensor('result', [2, 3], scores), s.tensor('result', [2, 3], weights)];
-  const tv = s.tensor('leaf', [3, 2], v), out = s.tensor('result', [2, 2], product(weights, v, 2, 3, 2));
-  s.add('ops', 'permute', [tk], tkT), s.add('ops', 'matmul', [tq, tkT], tqk), s.add('ops', 'scale', [tqk], ts);
-  s.add('ops', 'softmax', [ts], tw), s.add('ops', 'matmul', [tw, tv], out);
+  const tkT = s.tensor('result', [4, 3], kT, null, {storage: tk, strides: [1, 4]});
+  const [tqk, ts, tw] = [qk, scores, weights].map(x => s.tensor('result', [2, 3], x));
+  const tv = s.tensor('leaf', [3, 2], v);
+  const out = s.tensor('result', [2, 2], product(weights, v, 2, 3, 2));
+  s.add('ops', 'permute', [tk], tkT), s.add('ops', 'matmul', [tq, tkT], tqk);
+  s.add('ops', 'scale', [tqk], ts), s.add('ops', 'softmax', [ts], tw);
+  s.add('ops', 'matmul', [tw, tv], out);
   s.tape.attention.push({op: 3, module: null, scores: ts, weights: tw, out});
   return s.tape;
 }

@@ -231,7 +231,8 @@ run({
     }
   },
   'the equation folds views, and goes on from each result'() {
-    const t = p.openTape(attention()), names = line => line.terms.map(x => `${x.sign} ${p.symbolOf(t, x.id)}`);
+    const t = p.openTape(attention());
+    const names = line => line.terms.map(x => `${x.sign} ${p.symbolOf(t, x.id)}`);
     assert.deepEqual(p.equationOps(t).map(op => op.op), ['matmul', 'scale', 'softmax', 'matmul']);
     assert.equal(p.equationOps(t, true).length, 5);
     const lines = p.linesOf(t, p.equationOps(t));
@@ -243,16 +244,18 @@ run({
   'an op that does not start from the result before starts a new line'() {
     const s = new Sample(), [a, b] = [1, 2].map(x => s.tensor('leaf', [2], [x, x]));
     const [y, z, w] = [2, 3, 5].map(x => s.tensor('result', [2], [x, x]));
-    s.add('ops', 'multiply', [a, b], y), s.add('ops', 'subtract', [b, y], z), s.add('ops', 'add', [b, z], w);
-    const t = p.openTape(s.tape);
-    const lines = p.linesOf(t, p.equationOps(t)).map(l => l.terms.map(x => `${x.sign}${p.symbolOf(t, x.id)}`).join(' '));
-    assert.deepEqual(lines, ['x ⊙a =y_0', 'a −y_0 =y_1 +a =y_2']);
+    s.add('ops', 'multiply', [a, b], y), s.add('ops', 'subtract', [b, y], z);
+    s.add('ops', 'add', [b, z], w);
+    const t = p.openTape(s.tape), text = x => `${x.sign}${p.symbolOf(t, x.id)}`;
+    const lines = p.linesOf(t, p.equationOps(t));
+    assert.deepEqual(lines.map(l => l.terms.map(text).join(' ')), ['x ⊙a =y_0', 'a −y_0 =y_1 +a =y_2']);
   },
   'a value is traced through operations that are not shown'() {
     const t = p.openTape(attention()), [q, k, kT, qk, scores] = [0, 1, 2, 3, 4];
-    const sorted = map => [...map].map(([id, cells]) => [id, [...cells].sort()]).sort((a, b) => a[0] - b[0]);
-    const from = (id, i, ...shown) => sorted(p.nearest(t, id, i, p.sourcesOf, new Set(shown)));
-    const to = (id, i, ...shown) => sorted(p.nearest(t, id, i, p.usesOf, new Set(shown)));
+    const near = (id, i, next, shown) => [...p.nearest(t, id, i, next, new Set(shown))]
+      .map(([tensor, cells]) => [tensor, [...cells].sort()]).sort((a, b) => a[0] - b[0]);
+    const from = (id, i, ...shown) => near(id, i, p.sourcesOf, shown);
+    const to = (id, i, ...shown) => near(id, i, p.usesOf, shown);
     assert.deepEqual(from(scores, 1, qk), [[qk, [1]]]);
     assert.deepEqual(from(scores, 1, q, kT), [[q, [0, 1, 2, 3]], [kT, [1, 4, 7, 10].sort()]]);
     assert.deepEqual(from(scores, 1, q, k), [[q, [0, 1, 2, 3]], [k, [4, 5, 6, 7]]]);
