@@ -6,7 +6,8 @@
 //                              are marked.
 //
 // `app` is the only global. Mount once. The viewer listens only inside its element and leaves the
-// address alone, unless it is a page of its own: mount(element, trace, {page: true}).
+// address alone, unless it is a page of its own: mount(element, trace, {page: true}). Its elements
+// have ids (see frame.js), which the page must not use.
 
 const kViews = {step: stepView, ledger: ledgerView, attention: attentionView, flow: flowView,
   storage: storageView, graph: graphView, source: sourceView, compare: compareView};

@@ -58,7 +58,7 @@ function rolesOf(t) {
   };
   const product = id => {  // the matmul below a scale, a mask or a bias
     let op = t.producer.get(id);
-    while (op && op.op !== 'matmul') op = t.producer.get(op.in[0]);
+    for (let n = 0; op && op.op !== 'matmul' && n < 20; ++n) op = t.producer.get(op.in[0]);
     return op;
   };
   for (const a of t.attention) {
@@ -156,14 +156,15 @@ function linesOf(t, ops) {
   const lines = [];
   let last = null, place = null;
   for (const op of ops) {
-    let terms = termsOf(t, op);
+    let terms = termsOf(t, op).filter(x => x.id != null);
     if (/^(add|multiply)$/.test(op.op) && last != null && !continues(t, last, op.in[0]) &&
         continues(t, last, op.in[1]))
       terms = [{...terms[0], id: op.in[1]}, {...terms[1], id: op.in[0]}, terms[2]];
-    const on = last != null && op.module === place && continues(t, last, terms[0].id);
+    const on = last != null && op.module === place && continues(t, last, terms[0]?.id);
     if (!on) lines.push({module: op.module, terms: []});
-    lines.at(-1).terms.push(...terms.slice(on ? 1 : 0).map((x, k) => ({
-      ...x, op, named: k === (on ? 0 : 1), result: x.id === op.out && x.sign !== ''})));
+    const signed = terms.find(x => x.sign);
+    lines.at(-1).terms.push(...terms.slice(on ? 1 : 0).map(x =>
+      ({...x, op, named: x === signed, result: x.id === op.out && x.sign !== ''})));
     last = op.out, place = op.module;
   }
   return lines;
