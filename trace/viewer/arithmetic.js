@@ -1,8 +1,9 @@
-// The arithmetic of one value: an expression of recorded values, its result, and its partial derivatives. Recomputes
-// y[i]; dx[i] is the sum of dy[j] · ∂y[j]/∂x[i] over every y[j] that uses x[i]. Does not use the DOM.
+// The arithmetic of one value: an expression of recorded values, its result, and its partial
+// derivatives. Recomputes y[i]; dx[i] is the sum of dy[j] · ∂y[j]/∂x[i] over every y[j] that uses
+// x[i]. Does not use the DOM.
 
-// An expression: value v; derivative d[k] with respect to args[k], and size a[k] of the terms that cancel in it;
-// text s() with precedence p: 3 a name or number, 2 a product, 1 a sum.
+// An expression: value v; derivative d[k] with respect to args[k], and size a[k] of the terms that
+// cancel in it; text s() with precedence p: 3 a name or number, 2 a product, 1 a sum.
 const made = (v, args, d, p, s, a) => ({v, args, d, a: a || d, p, s});
 const constant = (v, text) => ({v, p: v < 0 ? 1 : 3, s: () => text || short(v)});
 const cellOf = (k, i, v) => ({v, k, i, p: v < 0 ? 1 : 3, s: () => short(v)});
@@ -15,9 +16,11 @@ function listed(terms, by) {
 }
 function sum(terms) {
   if (terms.length === 1) return terms[0];
-  return made(terms.reduce((n, e) => n + e.v, 0), terms, terms.map(() => 1), 1, () => listed(terms, ' + '));
+  return made(terms.reduce((n, e) => n + e.v, 0), terms, terms.map(() => 1), 1,
+      () => listed(terms, ' + '));
 }
-const times = (a, b) => made(a.v * b.v, [a, b], [b.v, a.v], 2, () => `${inside(a, 2)}·${inside(b, 2)}`);
+const times = (a, b) => made(a.v * b.v, [a, b], [b.v, a.v], 2,
+    () => `${inside(a, 2)}·${inside(b, 2)}`);
 const minus = (a, b) => made(a.v - b.v, [a, b], [1, -1], 1, () => `${a.s()} − ${inside(b, 2)}`);
 const over = (a, b) => made(a.v / b.v, [a, b], [1 / b.v, -a.v / b.v / b.v], 2,
     () => `${inside(a, 2)} / ${inside(b, 3)}`);
@@ -38,7 +41,7 @@ function erf(x) {  // 2/√π e^(−x²) Σ 2ⁿ x^(2n+1) / (2n+1)!!, all terms 
 // ---- evaluation ----
 const kEps = {f64: 2 ** -52, f32: 2 ** -23, bf16: 2 ** -8, f16: 2 ** -10};
 
-/** The derivative of e with respect to each input cell, and the size of its terms: key → {k, i, d, a}. */
+/** The derivative of e by each input cell, and the size of its terms: key → {k, i, d, a}. */
 function partials(e) {
   const found = new Map(), order = [], mark = new Set();
   (function visit(x) {
@@ -82,13 +85,17 @@ function readingOf(t, op) {
   if (!y || !y.length || x.data.some((d, k) => x.there[k] && !d))
     return op.reading = {why: kMissing};
   const n = y.length, probes = [0, n >> 1, n - 1, (n / 3) | 0];
-  const a = t.attention.find(a => a.op === op.id), [scores, masked] = [a?.scores, a?.masked].map(id => t.tensor(id));
+  const a = t.attention.find(a => a.op === op.id);
+  const scores = t.tensor(a?.scores), masked = t.tensor(a?.masked);
   op.maps = values(scores) && {shape: scores.shape, scores: values(scores), masked: values(masked)};
   const ways = waysOf(op, x, out.shape, y), from = t.tensor(op.in[0]);
-  if (from && from.storage != null && from.storage === out.storage) ways.unshift(viewWay(from, out));
+  if (from && from.storage != null && from.storage === out.storage)
+    ways.unshift(viewWay(from, out));
   if (!ways.length) return op.reading = {why: `the page has no arithmetic for ${op.op}`};
   const at = (way, i) => judged(way.cell(indexOf(i, out.shape), y[i], y), y[i], eps);
-  const fits = way => { try { return probes.every(i => at(way, i).agrees); } catch { return false; } };
+  const fits = way => {
+    try { return probes.every(i => at(way, i).agrees); } catch { return false; }
+  };
   const way = ways.find(fits) || (kCertain.test(op.op) && ways[0]);
   if (!way) return op.reading = {why: `the page has no arithmetic for these options of ${op.op}`};
   return op.reading = {way, shape: out.shape, y, eps, at: i => at(way, i)};
@@ -98,7 +105,9 @@ function readingOf(t, op) {
 function forwardCell(t, op, i) {
   const r = readingOf(t, op);
   if (r.why) return r;
-  try { return {...r.at(i), note: r.way.note}; } catch { return {why: 'its shapes are not supported'}; }
+  try {
+    return {...r.at(i), note: r.way.note};
+  } catch { return {why: 'its shapes are not supported'}; }
 }
 
 /** For every cell of every input, the y[j] that use it. Cached per op. */
@@ -115,16 +124,18 @@ function pathsOf(t, op) {
   return op.paths = {map};
 }
 
-/** The gradient that input e.input of an op received, in the input's shape: the contribution, or after − before. */
+/** The gradient that input e.input of an op received, in the input's shape. */
 function received(t, e) {
   const to = t.tensor(e.to), whole = t.tensor(e.contribution), after = values(t.tensor(e.after));
-  if (!e.part && String(whole.shape) === String(to.shape)) return {dtype: whole.dtype, v: values(whole), noise: null};
+  if (!e.part && String(whole.shape) === String(to.shape))
+    return {dtype: whole.dtype, v: values(whole), noise: null};
   const before = values(t.tensor(e.before));
   if (!after || (e.before != null && !before)) return {v: null};
-  return {dtype: to.dtype, v: before ? after.map((x, i) => x - before[i]) : after, noise: before && after};
+  return {dtype: to.dtype, v: before ? after.map((x, i) => x - before[i]) : after,
+      noise: before && after};
 }
 
-/** dx[i] of a ledger entry: Σ dy[j] · ∂y[j]/∂x[i], as {e, value, recorded, agrees, parts}, or {why}. */
+/** dx[i] of a ledger entry, Σ dy[j] · ∂y[j]/∂x[i]: {e, value, recorded, agrees, parts} or {why}. */
 function backwardCell(t, entry, i) {
   const visit = t.visits.get(entry.visit), op = visit && t.ops.get(visit.op), dy = visit &&
       values(t.tensor(visit.dy));
@@ -133,25 +144,33 @@ function backwardCell(t, entry, i) {
     const got = received(t, entry), paths = pathsOf(t, op);
     if (!got.v) return {why: kMissing};
     if (paths.why) return paths;
-    if (op.op === 'dropout' &&
-        values(t.tensor(entry.to))[i] === 0) return {why: 'the input is 0, so y is 0 whether kept or dropped'};
+    if (op.op === 'dropout' && values(t.tensor(entry.to))[i] === 0)
+      return {why: 'the input is 0, so y is 0 whether kept or dropped'};
     const uses = paths.map.get(entry.input * 2 ** 32 + i) || [], eps = kEps[got.dtype] || 2 ** -52;
-    const e = uses.length ? sum(uses.map(u => times(cellOf(0, u.j, dy[u.j]), constant(u.d)))) : constant(0);
-    const size = uses.reduce((n, u) => n + Math.abs(dy[u.j] * u.a), got.noise ? Math.abs(got.noise[i]) : 0);
-    return {e, value: e.v, recorded: got.v[i], parts: partials(e), note: 'Σ dy · ∂y/∂x, over every y that uses this x',
-            agrees: close(e.v, got.v[i], eps, size, 64 + uses.length)};
+    const e = uses.length ? sum(uses.map(u => times(cellOf(0, u.j, dy[u.j]), constant(u.d)))) :
+        constant(0);
+    const size = uses.reduce((n, u) => n + Math.abs(dy[u.j] * u.a),
+        got.noise ? Math.abs(got.noise[i]) : 0);
+    return {e, value: e.v, recorded: got.v[i], parts: partials(e),
+        note: 'Σ dy · ∂y/∂x, over every y that uses this x',
+        agrees: close(e.v, got.v[i], eps, size, 64 + uses.length)};
   } catch { return {why: 'its shapes are not supported'}; }
 }
 
-/** The arithmetic of any value: {e, value, recorded, agrees, parts, note, from: tensors that `parts` index, step}. */
+/** The arithmetic of any value: {e, value, recorded, agrees, parts, note, step}, and `from`: the
+    tensors that `parts` index. */
 function cellArithmetic(t, id, i) {
   const op = t.producer.get(id), entry = t.origin.get(id), kind = (t.tensor(id) || {}).kind;
   if (op) return {...forwardCell(t, op, i), from: op.in, step: 'f' + op.id};
-  if (!entry) return {why: kind === 'param' || kind === 'leaf' ? 'a leaf, which no operation computed' :
-      'no recorded operation computed it'};
-  if (entry.visit != null && (entry.contribution === id || entry.before == null && entry.after === id)) {
-    const visit = t.visits.get(entry.visit), to = t.tensor(entry.to), same = !to || numel(t.tensor(id).shape) === numel(to.shape);
-    if (same && !entry.part) return {...backwardCell(t, entry, i), from: [visit.dy], step: 'b' + visit.id};
+  const leaf = kind === 'param' || kind === 'leaf';
+  if (!entry && leaf) return {why: 'a leaf, which no operation computed'};
+  if (!entry) return {why: 'no recorded operation computed it'};
+  const first = entry.before == null && entry.after === id;
+  if (entry.visit != null && (entry.contribution === id || first)) {
+    const visit = t.visits.get(entry.visit), to = t.tensor(entry.to);
+    const same = !to || numel(t.tensor(id).shape) === numel(to.shape);
+    if (same && !entry.part)
+      return {...backwardCell(t, entry, i), from: [visit.dy], step: 'b' + visit.id};
     return {why: 'a part or a broadcast shape: the input gets its sum', step: 'b' + visit.id};
   }
   if (entry.seed) return {why: 'the initial gradient of backward'};

@@ -1,49 +1,56 @@
-// Storage, graph, source, comparison, and predict mode.
+// Memory layout, graph, source, comparison, and predict mode.
 
 // ---- memory layout ----
 const kStrip = 512;
 function storageView() {
-  const {t, state} = app, op = app.step()?.op, ids = op ? [op.out, ...op.in].filter(id => id != null) : [];
+  const {t, state} = app, op = app.step()?.op;
+  const ids = op ? [op.out, ...op.in].filter(id => id != null) : [];
   const x = t.tensor(state.t ?? state.cell?.id ?? ids[0]);
   if (!x) return [note('Choose a step with a tensor.')];
-  const rank = x.shape.length, long = x.shape.findIndex((n, a) => n > 1 && a >= +(rank > 2)), v = values(x);
+  const rank = x.shape.length, long = x.shape.findIndex((n, a) => n > 1 && a >= +(rank > 2));
   const axis = clamp(state.axis ?? long, rank), strides = x.strides || stridesOf(x.shape);
-  const at = memoryOf(x), ghost = reshapeInstead(x), moved = Math.max(0, ghost.findIndex((m, i) => m !== at[i]));
-  const zero = x.offset || 0;
-  const index = state.cell?.id === x.id ? Math.min(state.cell.i, at.length - 1) : moved, idx = indexOf(index, x.shape);
-  const where = new Map(at.map((m, i) => [m, i])), begin = Math.min(...at), end = Math.max(...at) + 1;
+  const v = values(x), at = memoryOf(x), ghost = reshapeInstead(x), zero = x.offset || 0;
+  const moved = Math.max(0, ghost.findIndex((m, i) => m !== at[i]));
+  const index = state.cell?.id === x.id ? Math.min(state.cell.i, at.length - 1) : moved;
+  const idx = indexOf(index, x.shape), where = new Map(at.map((m, i) => [m, i]));
+  const begin = Math.min(...at), end = Math.max(...at) + 1;
   const first = begin + windowAt(at[index] - begin, Math.min(kStrip, end - begin), end - begin);
   const places = range(Math.min(end - first, kStrip), k => first + k);
-  const group = i => i == null || i >= at.length || i < 0 ? '·' : rank ? indexOf(i, x.shape)[axis] : 0;
-  const strip = (title, item) => [h('h3', {}, title), h('div.strip', {role: 'img', 'aria-label':
-    `${title}: ${places.slice(0, 32).map(m => group(item(m))).join(' ')} …`}, places.map(m => {
-      const g = group(item(m));
-      return h('span', {class: (g === '·' ? 'other' : `h${g % 4}`) + (m === at[index] ? ' here' : ''),
-          title: `position ${m}`}, g);
-    }))];
+  const digit = i => i == null || i >= at.length || i < 0 ? '·' :
+    rank ? indexOf(i, x.shape)[axis] : 0;
+  const look = (m, g) => (g === '·' ? 'other' : `h${g % 4}`) + (m === at[index] ? ' here' : '');
+  const strip = (title, item) => {
+    const digits = places.map(m => digit(item(m)));
+    return [h('h3', {}, title), h('div.strip', {role: 'img',
+      label: `${title}: ${digits.slice(0, 32).join(' ')} …`}, places.map((m, k) =>
+      h('span', {class: look(m, digits[k]), title: `position ${m}`}, digits[k])))];
+  };
   const read = m => `${v && where.has(m) ? short(v[where.get(m)]) : 'the value'} at ${m}`;
-  return [pane(`Memory layout of ${nameOf(t, x.id)} (${shapeText(x.shape)}) in storage ${x.storage}`,
+  const terms = idx.map((n, a) => ` + ${n}·${strides[a]}`).join('');
+  return [pane(`Memory of ${nameOf(t, x.id)} (${shapeText(x.shape)}) in storage ${x.storage}`,
     row(choose('tensor', 't', [...new Set([x.id, ...ids])].map(id => [id, nameOf(t, id)]), x.id),
-        choose('digits: index along', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
-    h('p.sum', {},
-        `[${idx}] is at ${zero}${idx.map((n, a) => ` + ${n}·${strides[a]}`).join('')} = ${at[index]}`),
+      choose('digits: index along', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
+    h('p.sum', {}, `[${idx}] is at ${zero}${terms} = ${at[index]}`),
     strip('actual layout', m => where.get(m)),
-    ghost[moved] !== at[moved] ? [strip('if this memory were reshaped instead of transposed', m => m - zero),
-      note(`[${idx}] would be ${read(ghost[index])}, not ${read(at[index])}. `,
-           'A reshape keeps the memory order, so heads and tokens mix, although all shapes are right.')] :
-      note('Its values are in row-major order, so a reshape moves nothing.'),
-    places.length < end - begin && note(`Positions ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`),
+    ghost[moved] === at[moved] ?
+      note('Its values are in row-major order, so a reshape moves nothing.') :
+      [strip('if this memory were reshaped instead of transposed', m => m - zero),
+       note(`[${idx}] would be ${read(ghost[index])}, not ${read(at[index])}. A reshape keeps the `,
+         'memory order, so heads and tokens mix, although all shapes are right.')],
+    places.length < end - begin &&
+      note(`Positions ${first} to ${first + places.length - 1} of ${begin} to ${end - 1}.`),
     shown(x.id))];
 }
 
 // ---- the graph ----
 const kMostNodes = 150;
-/** Nodes with a depth, and edges: two steps around an op, or the entire graph, grouped by layer if it is large. */
+/** Nodes with a depth, and edges: two steps around an op, or the entire graph, grouped by layer if
+    it is large. */
 function graphOf(t, step, whole) {
   const centre = step?.op || t.ops.get(0), nodes = new Map(), edges = new Set();
   const before = op => op.in.map(id => t.producer.get(id)).filter(Boolean);
-  const node = (id, op, depth) => ({id, text: id === op.id ? `${op.op} #${id}` : id, depth, step: 'f' + op.id,
-      now: op === centre});
+  const node = (id, op, depth) => ({id, depth, text: id === op.id ? `${op.op} #${id}` : id,
+    step: 'f' + op.id, now: op === centre});
   if (!whole && centre) {
     nodes.set(centre.id, node(centre.id, centre, 0));
     for (const [sign, next] of [[-1, before], [1, o => t.users.get(o.out) || []]])
@@ -59,7 +66,8 @@ function graphOf(t, step, whole) {
       key = op => pathOf(t, op.module).split('.').slice(0, depth).join('.') || 'outermost';
     for (const op of t.ops) {
       const id = key(op), inner = before(op).map(key).filter(k => k !== id);
-      if (!nodes.has(id)) nodes.set(id, node(id, op, Math.max(0, ...inner.map(k => (nodes.get(k)?.depth ?? 0) + 1))));
+      const depth = Math.max(0, ...inner.map(k => (nodes.get(k)?.depth ?? 0) + 1));
+      if (!nodes.has(id)) nodes.set(id, node(id, op, depth));
       nodes.get(id).now ||= op === centre;
       for (const k of inner) edges.add(`${k}>${id}`);
     }
@@ -67,41 +75,47 @@ function graphOf(t, step, whole) {
   return {nodes: [...nodes.values()], edges: [...edges]};
 }
 function graphView() {
-  const {t, state} = app, whole = !!state.whole, g = app.once(`graph ${whole || state.s}`, () => graphOf(t, app.step(), whole));
-  const columns = new Map(), place = new Map(), low = Math.min(...g.nodes.map(n => n.depth));
+  const {t, state} = app, whole = !!state.whole, columns = new Map(), place = new Map();
+  const g = app.once(`graph ${whole || state.s}`, () => graphOf(t, app.step(), whole));
+  const low = Math.min(...g.nodes.map(n => n.depth));
   for (const n of g.nodes) {
     multi(columns, n.depth - low, n);
     place.set(`${n.id}`, [(n.depth - low) * 150, (columns.get(n.depth - low).length - 1) * 44]);
   }
-  const width = Math.max(0, ...columns.keys()) * 150 + 150, height = Math.max(0, ...Array.from(columns, c => c[1].length)) * 44;
+  const width = Math.max(0, ...columns.keys()) * 150 + 150;
+  const height = Math.max(0, ...Array.from(columns, c => c[1].length)) * 44;
   const lines = g.edges.map(e => {
-    const [[x, y], [u, w]] = e.split('>').map(id => place.get(id));
-    return h('path', {d: `M${x + 120} ${y + 16}C${x + 150} ${y + 16} ${u - 30} ${w + 16} ${u} ${w + 16}`});
+    const [[x, y], [u, w]] = e.split('>').map(id => place.get(id)), half = 16;
+    const from = `${x + 120} ${y + half}`, to = `${u} ${w + half}`;
+    return h('path', {d: `M${from}C${x + 150} ${y + half} ${u - 30} ${w + half} ${to}`});
   });
-  return [pane(whole ? t.ops.length > kMostNodes ? 'All operations, grouped by layer' : 'All operations' :
-      'Around this step',
+  const node = n => button(n.text, () => app.go({s: n.step}), {class: 'node', title: n.text,
+    'aria-current': n.now && 'true',
+    style: {left: `${place.get(`${n.id}`)[0]}px`, top: `${place.get(`${n.id}`)[1]}px`}});
+  const all = t.ops.length > kMostNodes ? 'All operations, grouped by layer' : 'All operations';
+  const style = {position: 'relative', width: `${width}px`, height: `${height}px`};
+  return [pane(whole ? all : 'Around this step',
     button(whole ? 'around this step' : 'entire graph', () => app.go({whole: whole ? null : 1})),
     h('div', {class: 'scroll graph', tabindex: 0, role: 'group', label: 'graph'},
-      h('div', {style: {position: 'relative', width: `${width}px`, height: `${height}px`}},
-        h('svg', {width, height, 'aria-hidden': 'true'}, lines),
-            g.nodes.map(n => button(n.text, () => app.go({s: n.step}), {
-          class: 'node', 'aria-current': n.now && 'true', title: n.text,
-          style: {left: `${place.get(`${n.id}`)[0]}px`, top: `${place.get(`${n.id}`)[1]}px`}})))))];
+      h('div', {style}, h('svg', {width, height, 'aria-hidden': 'true'}, lines),
+        g.nodes.map(node))))];
 }
 
 // ---- source ----
 function excerpt(title, first, lines, marks) {
   return h('div', {}, h('h3', {}, title), h('pre.code', {tabindex: 0}, lines.map((l, i) =>
     h('span', {class: marks.includes(first + i) && 'mark'},
-        `${marks.includes(first + i) ? '▶' : ' '}${first + i}  ${l}`))));
+      `${marks.includes(first + i) ? '▶' : ' '}${first + i}  ${l}`))));
 }
 function sourceOf(t, frameId) {
   const f = t.frames.get(frameId);
   if (!f) return null;
-  const name = (f.function || '').replace(/\(anonymous namespace\)::|gradus::/g, '').replace(/\(.*/, '');
+  const name = (f.function || '').replace(/\(anonymous namespace\)::|gradus::/g, '')
+    .replace(/\(.*/, '');
   const title = `${f.file == null ? 'built without -g' : `${t.files[f.file]}:${f.line}`} ${name}`;
-  for (const s of t.sources) if (s.file === f.file && f.line >= s.first && f.line < s.first + s.lines.length)
-    return excerpt(title, s.first, s.lines, [f.line]);
+  for (const s of t.sources)
+    if (s.file === f.file && f.line >= s.first && f.line < s.first + s.lines.length)
+      return excerpt(title, s.first, s.lines, [f.line]);
   return h('h3', {}, title);
 }
 function opSource(t, op, back) {
@@ -112,21 +126,23 @@ function opSource(t, op, back) {
 function sourceView() {
   const {t} = app, step = app.step(), op = step && step.op, stack = op && t.stacks.get(op.stack);
   if (!op) return [note('The forward pass of this step was not recorded.')];
-  const used = stack ? [...new Set([stack.user, stack.layer, ...(stack.frames || [])])].filter(f => f != null) : [];
+  const frames = stack ? [stack.user, stack.layer, ...(stack.frames || [])] : [];
+  const used = [...new Set(frames)].filter(f => f != null);
   return [pane('Source: your line, the layer, the operation', gdbLine(op),
     used.slice(0, 2).map(f => sourceOf(t, f)), opSource(t, op, step.dir === 'backward'),
-    used.length > 2 && details(`all ${used.length} callers`, () => used.slice(2).map(f => sourceOf(t, f))),
+    used.length > 2 &&
+      details(`all ${used.length} callers`, () => used.slice(2).map(f => sourceOf(t, f))),
     used.length || t.opdefs[op.op] ? null : note('No source was captured.'))];
 }
 function gdbCommand(t, op) {
   const program = t.meta.program || '', base = program.split('/').pop();
-  const name = /^(\d\d_\w+|gpt|classify|listen|recommend|translate|vision)$/.test(base) ? base : program;
-  return `./step.sh ${name} --at ${op.node ?? op.op}`;
+  const ours = /^(\d\d_\w+|gpt|classify|listen|recommend|translate|vision)$/.test(base);
+  return `./step.sh ${ours ? base : program} --at ${op.node ?? op.op}`;
 }
 function gdbLine(op) {
   const text = gdbCommand(app.t, op);
   return para('in gdb: ', h('code', {}, text), ' ', button('copy', () => copy(text),
-      {class: 'mini', label: 'copy the gdb command'}));
+    {class: 'mini', label: 'copy the gdb command'}));
 }
 function copy(text) {
   navigator.clipboard?.writeText(text).catch(() => {});
@@ -135,53 +151,60 @@ function copy(text) {
 
 // ---- two recordings ----
 function compareView() {
-  const input = h('input', {type: 'file', accept: '.html,.json', onchange: e => {
-    const file = e.target.files[0];
-    if (file) file.text().then(text => app.load(file.name, text)).catch(error => app.say(error.message));
-  }});
+  const open = file => file.text().then(text => app.load(file.name, text))
+    .catch(error => app.say(error.message));
+  const input = h('input', {type: 'file', accept: '.html,.json',
+    onchange: e => e.target.files[0] && open(e.target.files[0])});
   const pick = h('label', {}, 'compare with the trace page ', input);
-  if (!app.other) return [pane('Compare with another trace', pick, note('Traces are matched by layer and operation.'))];
+  if (!app.other) return [pane('Compare with another trace', pick,
+    note('Traces are matched by layer and operation.'))];
   const rows = app.once('compare', () => compare(app.t, app.other));
-  const differ = [...rows.keys()].filter(i => rows[i].same === false);
+  const differ = [...rows.keys()].filter(i => rows[i].same === false), first = rows[differ[0]];
   const k = app.state.t ?? differ[0] ?? 0, r = rows[k];
   const mark = x => x.same === null ? '? not captured' : x.same ? '= same' : '≠ differs';
-  const count = what => rows.filter(x => x.same === what).length, first = rows[differ[0]];
-  return [pane(`This trace and ${app.otherName}`, para(h('b', {}, first ?
-      `the first difference is in ${first.step} ${first.what}` : 'no recorded value differs')),
-    note(`${count(true)} same, ${count(false)} differ, ${count(null)} not captured in both. `, pick),
-    app.list(rows.length, 26, i => item(i, k, `${mark(rows[i])}: ${rows[i].step} ${rows[i].what}`), k,
-        'values of both traces'),
-    r ? [h('p.sum', {}, `${r.what}: ${r.why}${r.most ? `; largest difference ${short(r.most)}` : ''} `,
-        goTo(r.step)),
-         row(matrix(app, r.x, {title: 'this', lit: r.at >= 0 ? new Set([r.at]) : null}),
-             matrix({...app, t: app.other, state: {...app.state, cell: null}, cell() {}}, r.y,
-                 {title: app.otherName}))] : null)];
+  const count = what => rows.filter(x => x.same === what).length;
+  const line = i => item(i, k, `${mark(rows[i])}: ${rows[i].step} ${rows[i].what}`);
+  const state = {...app.state, cell: null};
+  const there = {...app, foreign: true, t: app.other, state, cell() {}, was: () => null};
+  return [pane(`This trace and ${app.otherName}`,
+    para(h('b', {}, first ? `the first difference is in ${first.step} ${first.what}` :
+      'no recorded value differs')),
+    note(`${count(true)} same, ${count(false)} differ, ${count(null)} not captured in both. `,
+      pick),
+    app.list(rows.length, 26, line, k, 'values of both traces'),
+    r && [h('p.sum', {}, `${r.what}: ${r.why}`,
+      r.most ? `; largest difference ${short(r.most)} ` : ' ', goTo(r.step)),
+    row(matrix(app, r.x, {title: 'this', lit: r.at >= 0 ? new Set([r.at]) : null}),
+      matrix(there, r.y, {title: app.otherName}))])];
 }
 
 // ---- predict mode ----
-/** A question about a forward step: {ask, options, answer, because}. The answer comes from the recording. */
+/** A question about a forward step: {ask, options, answer, because}. */
 function question(t, op, n) {
   const out = t.tensor(op.out), shapes = op.in.map(id => shapeIn(t, id)), v = values(out);
   const kind = v?.length > 1 ? (n + op.id) % 3 : 0;
   const signs = ['above 0', 'below 0', '0 or NaN'], zeros = ['none', 'some', 'all'];
   if (kind === 1) return {ask: `What is the sign of the first value of ${op.op}?`, options: signs,
-                          answer: signs[v[0] > 0 ? 0 : v[0] < 0 ? 1 : 2], because: `it is ${short(v[0])}`};
+    answer: signs[v[0] > 0 ? 0 : v[0] < 0 ? 1 : 2], because: `it is ${short(v[0])}`};
   const z = v ? v.reduce((k, x) => k + (x === 0), 0) : 0;
   if (kind === 2) return {ask: `How many of the ${v.length} values are exactly 0?`, options: zeros,
-                          answer: zeros[z === 0 ? 0 : z === v.length ? 2 : 1], because: `${z} of ${v.length} are 0`};
+    answer: zeros[z === 0 ? 0 : z === v.length ? 2 : 1], because: `${z} of ${v.length} are 0`};
   const answer = shapeText(out.shape);
   const others = [...shapes, shapeText([...out.shape].reverse()), shapeText([...out.shape, 1])];
   return {ask: `${op.op} of (${shapes.join(') and (')}): what is the shape of the result?`, answer,
-      because: 'see the matrix', options: [...new Set([answer, ...others])].slice(0, 4).sort()};
+    because: 'see the matrix', options: [...new Set([answer, ...others])].slice(0, 4).sort()};
 }
 function quizView(step) {
   const {t} = app, q = question(t, step.op, step.op.id), given = app.answers.get(step.key);
   const answered = [...app.answers.values()], right = answered.filter(a => a.right).length;
-  return [pane('Predict', para(q.ask), row(q.options.map(o => button(o, () => {
-    app.answers.set(step.key, {given: o, right: o === q.answer});
-    app.say(`${o === q.answer ? 'correct' : `wrong: ${q.answer}`}; ${q.because}`), app.render();
-  }, {disabled: !!given}))),
-    given && h('p.sum', {}, `${given.right ? '✓ correct' : `✗ you answered ${given.given}; correct is ${q.answer}`}: ${q.because}.`),
-    note(`${right} of ${answered.length} correct so far; press p to leave.`)),
-    row(step.op.in.map(id => shown(id)), given && shown(step.op.out, `→ ${nameOf(t, step.op.out)}`))];
+  const choice = o => button(o, () => {
+    const correct = o === q.answer;
+    app.answers.set(step.key, {given: o, right: correct});
+    app.say(`${correct ? 'correct' : `wrong: ${q.answer}`}; ${q.because}`), app.render();
+  }, {disabled: !!given});
+  return [pane('Predict', para(q.ask), row(q.options.map(choice)),
+    given && h('p.sum', {}, given.right ? '✓ correct' :
+      `✗ you answered ${given.given}; correct is ${q.answer}`, `: ${q.because}.`),
+    note(`${right} of ${answered.length} correct so far; press p to leave, n for the next step.`)),
+  equation()];
 }

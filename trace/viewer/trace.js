@@ -1,5 +1,5 @@
-// Decodes the recording on demand; docs/reference/trace_format.md describes its fields. Does not use the DOM.
-'use strict';  // for all files: they are joined into one script
+// Decodes the recording on demand; docs/reference/trace_format.md describes its fields. Does not
+// use the DOM. All files are joined into one script, a module, whose only global is `app`.
 
 /** CRC-32 of a string's UTF-8 bytes, as 8 hexadecimal digits. */
 function crc32(text) {
@@ -43,12 +43,14 @@ function indexOf(flat, shape) {
   return index;
 }
 /** The index with `n` at one axis, which may be negative. */
-const put = (index, axis, n) => index.map((x, a) => a === (axis + index.length) % index.length ? n : x);
+const put = (index, axis, n) =>
+  index.map((x, a) => a === (axis + index.length) % index.length ? n : x);
 /** The flat index at which a broadcast index reads an input of `shape`. */
 function broadcastFlat(index, shape) {
   let at = 0;
   const skip = index.length - shape.length;
-  for (let i = 0; i < shape.length; ++i) at = at * shape[i] + (shape[i] === 1 ? 0 : index[skip + i]);
+  for (let i = 0; i < shape.length; ++i)
+    at = at * shape[i] + (shape[i] === 1 ? 0 : index[skip + i]);
   return at;
 }
 
@@ -59,7 +61,8 @@ function short(v, digits = 4) {
   if (!Number.isFinite(v)) return v > 0 ? '∞' : '−∞';
   if (v === 0) return '0';
   const size = Math.abs(v);
-  let text = size >= 1e6 || size < 1e-3 ? v.toExponential(Math.max(digits - 2, 0)) : v.toPrecision(digits);
+  let text = size >= 1e6 || size < 1e-3 ? v.toExponential(Math.max(digits - 2, 0)) :
+    v.toPrecision(digits);
   if (text.includes('e+') && size < 1e6) text = String(Math.round(v));
   if (text.includes('.')) text = text.replace(/\.?0+(?=e|$)/, '');
   return text.replace('e+', 'e').replace(/-/g, '−');
@@ -86,17 +89,19 @@ class Table {
 
 /** The parsed payload with lookup tables: producers, users, steps, ledgers and modules. */
 function openTape(json) {
-  if (!/^gradus-tape\/1\b/.test(json.schema)) throw new Error(`this page reads gradus-tape/1, not ${json.schema}`);
-  const t = {meta: {}, labels: {}, shapes: [], values: [], attention: [], opdefs: {}, files: [], ...json};
+  if (!/^gradus-tape\/1\b/.test(json.schema))
+    throw new Error(`this page reads gradus-tape/1, not ${json.schema}`);
+  const t = {meta: {}, labels: {}, shapes: [], values: [], attention: [], opdefs: {}, files: [],
+      ...json};
   t.tensors = new Table(json.tensors, x => {
     x.shape = t.shapes[x.shape] || [];
     if (x.strides != null) x.strides = t.shapes[x.strides];
     x.block = t.values[x.values] || null;
-    x.stats = x.block && x.block.stats && Object.fromEntries(kStats.map((k, i) => [k, number(x.block.stats[i])]));
+    const stats = x.block?.stats;
+    x.stats = stats && Object.fromEntries(kStats.map((k, i) => [k, number(stats[i])]));
   });
   t.tensor = id => t.tensors.get(id);
-  for (const name of ['ops', 'modules', 'walks', 'visits', 'ledger', 'hooks', 'deposits', 'updates', 'frames', 'stacks',
-                      'sources']) t[name] = new Table(json[name]);
+  for (const name of kTables) t[name] = new Table(json[name]);
   for (const name of ['producer', 'users', 'twin', 'entries', 'origin']) t[name] = new Map();
   t.steps = [];
   for (const op of t.ops) {
@@ -111,15 +116,19 @@ function openTape(json) {
   }
   if (t.updates.length) t.steps.push({key: 'u', dir: 'update', op: null});
   t.stepAt = new Map(t.steps.map((s, i) => [s.key, i]));
-  for (const w of t.walks) w.outputs.forEach((to, k) => enter(t, {to, contribution: w.seeds[k], before: null,
-                                                                 after: w.seeds[k], seed: true}));
+  for (const {outputs, seeds} of t.walks)
+    outputs.forEach((to, k) =>
+      enter(t, {to, contribution: seeds[k], before: null, after: seeds[k], seed: true}));
   for (const e of t.ledger) enter(t, e);
-  for (const d of t.deposits)
-    enter(t, {to: d.leaf, contribution: d.arrived, before: d.before, after: d.after, deposit: true});
-  for (const k of t.hooks) enter(t, {to: k.to, contribution: k.before, before: null, after: k.after, hook: true});
+  for (const {leaf, arrived, before, after} of t.deposits)
+    enter(t, {to: leaf, contribution: arrived, before, after, deposit: true});
+  for (const {to, before, after} of t.hooks)
+    enter(t, {to, contribution: before, before: null, after, hook: true});
   t.tree = moduleTree(t);
   return t;
 }
+const kTables = ['ops', 'modules', 'walks', 'visits', 'ledger', 'hooks', 'deposits', 'updates',
+  'frames', 'stacks', 'sources'];
 const kStats = ['least', 'largest', 'mean', 'deviation', 'norm', 'zeros', 'NaN', 'infinite'];
 
 function multi(map, key, value) {
@@ -130,7 +139,8 @@ function enter(t, e) {
   multi(t.entries, e.to, e);
   const visit = t.visits.get(e.visit);
   if (visit) visit.gin.push(e);
-  for (const id of [e.after, e.contribution]) if (id != null && !t.origin.has(id)) t.origin.set(id, e);
+  for (const id of [e.after, e.contribution])
+    if (id != null && !t.origin.has(id)) t.origin.set(id, e);
 }
 
 /** The last recorded gradient of a tensor, or null. */
@@ -138,12 +148,16 @@ function gradOf(t, id) {
   return t.tensor(t.entries.get(id)?.at(-1).after);
 }
 
-/** True if after − before is the contribution, elementwise in the recorded precision; null: not captured. */
+/** True if before + contribution is exactly after, elementwise; null: not captured. */
 function entryHolds(t, e) {
-  const [c, b, a] = [e.contribution, e.before, e.after].map(id => t.tensor(id)), v = values(a), w = values(c);
+  const [c, b, a] = [e.contribution, e.before, e.after].map(id => t.tensor(id));
+  const v = values(a), w = values(c);
   if (!v || !w || (b && !values(b)) || v.length !== w.length || e.part || e.hook) return null;
   const round = a.dtype === 'f32' ? Math.fround : x => x, old = b && values(b);
-  return v.every((x, i) => { const y = old ? round(old[i] + w[i]) : w[i]; return x === y || Object.is(x, y); });
+  return v.every((x, i) => {
+    const y = old ? round(old[i] + w[i]) : w[i];
+    return x === y || Object.is(x, y);
+  });
 }
 
 /** The values of a tensor in row-major order, or null. */
@@ -167,7 +181,7 @@ function nameOf(t, id) {
 const shapeIn = (t, id) => shapeText(t.tensor(id)?.shape || []);
 const pathOf = (t, id) => t.modules.get(id)?.path ?? '';
 
-/** The root of the module tree, {kids}. Kids are {module, key, kids} and {op}, in order of execution. */
+/** The module tree, {kids}: kids are {module, key, kids} and {op}, in order of execution. */
 function moduleTree(t) {
   const nodes = new Map(), whole = {kids: []};
   const home = id => {
@@ -183,24 +197,27 @@ function moduleTree(t) {
   return whole;
 }
 
-/** Groups the middle blocks of four or more consecutive equal blocks, blocks.0 to blocks.n, into one {key, kids}. */
+/** Groups the middle ones of four or more consecutive equal blocks into one {key, kids}. */
 function folded(kids) {
-  const kind = k => k?.module && /(^|\.)\d+$/.test(k.module.path) && k.module.type + k.module.path.replace(/\d+$/, '');
+  const kind = k => k?.module && /(^|\.)\d+$/.test(k.module.path) &&
+    k.module.type + k.module.path.replace(/\d+$/, '');
   const out = [];
   for (let i = 0, end; i < kids.length; i = end) {
     for (end = i + 1; kind(kids[i]) && kind(kids[end]) === kind(kids[i]);) ++end;
     const run = kids.slice(i, end), inner = run.slice(1, -1);
-    out.push(...inner.length > 1 ? [run[0], {key: `r${inner[0].key}`, kids: inner}, run.at(-1)] : run);
+    out.push(...inner.length < 2 ? run :
+      [run[0], {key: `r${inner[0].key}`, kids: inner}, run.at(-1)]);
   }
   return out;
 }
 
-/** Labels of an axis, or null. Rows are labeled if their number matches; columns only in attention matrices,
-    where T attends to S. */
+/** Labels of an axis, or null. Rows are labeled if their number matches; columns only in attention
+    matrices, where T attends to S. */
 function labelsFor(t, tensor, axis) {
-  t.maps ||= new Set(t.attention.flatMap(a => [a.scores, a.masked, a.weights, a.dweights, a.dscores]));
-  const map = t.maps.has(tensor.id), column = axis === tensor.shape.length - 1,
-      fits = n => t.labels[n]?.length === tensor.shape[axis];
+  t.maps ||= new Set(t.attention.flatMap(a =>
+    [a.scores, a.masked, a.weights, a.dweights, a.dscores]));
+  const map = t.maps.has(tensor.id), column = axis === tensor.shape.length - 1;
+  const fits = n => t.labels[n]?.length === tensor.shape[axis];
   const of = t.tensor(t.origin.get(tensor.id)?.to) || tensor;
   if (of.kind === 'param' || (column && !map)) return null;
   return t.labels[(column ? ['S', 'T'] : ['T', 'S']).find(fits)] || null;
@@ -219,7 +236,8 @@ function treeRows(t, opened) {
 /** The row of an op, or of the innermost module that contains it. */
 function rowOf(t, rows, op) {
   const above = new Set();
-  for (let id = op?.module; id != null && !above.has(id); id = t.modules.get(id)?.parent) above.add(id);
+  for (let id = op?.module; id != null && !above.has(id); id = t.modules.get(id)?.parent)
+    above.add(id);
   const has = r => r.op ? r.op === op : r.module ? above.has(r.key) : r.kids.some(has);
   return rows.findLastIndex(has);
 }
@@ -246,8 +264,8 @@ function difference(x, y) {
   if (!v || !w) {
     if (!x.stats || !y.stats) return {same: null, why: 'values not captured'};
     const key = Object.keys(x.stats).find(k => !Object.is(x.stats[k], y.stats[k]));
-    return key ? {same: false, why: `${key}: ${short(x.stats[key], 7)} and ${short(y.stats[key], 7)}`}
-               : {same: null, why: 'statistics are equal'};
+    if (!key) return {same: null, why: 'statistics are equal'};
+    return {same: false, why: `${key}: ${short(x.stats[key], 7)} and ${short(y.stats[key], 7)}`};
   }
   let at = -1, most = 0;
   for (let i = 0; i < v.length; ++i) {
@@ -256,20 +274,22 @@ function difference(x, y) {
     most = Math.max(most, Math.abs(v[i] - w[i]) || 0);
   }
   if (at < 0) return {same: true, why: 'all recorded bits are equal'};
-  return {same: false, at, most, why: `[${indexOf(at, x.shape)}]: ${short(v[at], 9)} and ${short(w[at], 9)}`};
+  return {same: false, at, most,
+          why: `[${indexOf(at, x.shape)}]: ${short(v[at], 9)} and ${short(w[at], 9)}`};
 }
 
 /** Compares every tensor of a with its counterpart in b, forward then backward. */
 function compare(a, b) {
   const rows = [], pairs = align(a, b);
-  const push = (step, x, y, what) => rows.push({step, what, x, y, ...difference(a.tensor(x), b.tensor(y))});
+  const push = (step, x, y, what) =>
+    rows.push({step, what, x, y, ...difference(a.tensor(x), b.tensor(y))});
   for (const {a: x, b: y} of pairs) push('f' + x.id, x.out, y ? y.out : null, `${x.op} → result`);
   const other = new Map(pairs.map(p => [p.a.id, p.b]));
   for (const visit of a.visits) {
-    const op = other.get(visit.op), twin = op && b.twin.has(op.id) ? b.steps[b.twin.get(op.id)].visit : null;
+    const op = other.get(visit.op), at = op && b.twin.get(op.id), twin = b.steps[at]?.visit;
     for (const g of visit.gin) {
-      const h = twin ? twin.gin.find(e => e.input === g.input) : null;
-      push('b' + visit.id, g.contribution, h ? h.contribution : null, `gradient of ${nameOf(a, g.to)}`);
+      const h = twin?.gin.find(e => e.input === g.input);
+      push('b' + visit.id, g.contribution, h?.contribution, `gradient of ${nameOf(a, g.to)}`);
     }
   }
   return rows;
@@ -278,7 +298,8 @@ function compare(a, b) {
 // ---- the memory of a tensor ----
 /** The memory indices of its values, in row-major order. */
 function memoryOf(tensor, most = 4096) {
-  const strides = tensor.strides || stridesOf(tensor.shape), n = Math.min(numel(tensor.shape), most);
+  const strides = tensor.strides || stridesOf(tensor.shape);
+  const n = Math.min(numel(tensor.shape), most);
   return range(n, i => (tensor.offset || 0) + flatOf(indexOf(i, tensor.shape), strides));
 }
 /** The same shape with contiguous strides: the result of a reshape used in place of a transpose. */

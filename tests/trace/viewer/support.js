@@ -5,7 +5,9 @@ const crypto = require('crypto'), fs = require('fs'), os = require('os'), path =
 const {execFileSync, spawn} = require('child_process');
 
 const kViewer = path.join(__dirname, '../../../trace/viewer');
-const kScripts = ['trace', 'arithmetic', 'draw', 'rules', 'study', 'views', 'app'];  // in the recorder's order
+// In the order of tools/cmake/GradusEmbedded.cmake.
+const kScripts = ['trace', 'arithmetic', 'draw', 'equation', 'frame', 'math', 'provenance', 'rules',
+  'study', 'views', 'app'];
 const read = name => fs.readFileSync(path.join(kViewer, name), 'utf8');
 
 /** The page's functions that need no DOM. */
@@ -13,8 +15,9 @@ function pure() {
   const names = ['crc32', 'decode', 'openTape', 'values', 'short', 'stridesOf', 'flatOf', 'indexOf', 'broadcastFlat',
     'memoryOf', 'reshapeInstead', 'treeRows', 'rowOf', 'align', 'compare', 'difference', 'cellArithmetic', 'entryHolds', 'erf',
     'gradOf', 'labelsFor', 'question', 'graphOf', 'colourOf', 'luminance', 'inkOn', 'scaleOf', 'sliceOf',
-    'gdbCommand', 'write', 'read', 'Table', 'kUnary', 'partials', 'cellOf', 'call', 'windowAt', 'flowRows', 'pathsOf'];
-  const code = kScripts.map(n => read(n + '.js').replace(/^window\.addEventListener.*$/m, '')).join('\n');
+    'gdbCommand', 'write', 'read', 'Table', 'kUnary', 'partials', 'cellOf', 'call', 'windowAt', 'flowRows', 'pathsOf', 'equationOps',
+    'linesOf', 'symbolOf', 'sourcesOf', 'usesOf', 'nearest', 'twinTensors', 'mathTokens'];
+  const code = kScripts.map(n => read(n + '.js')).join('\n');
   return vm.runInThisContext(`(function () { ${code}\nreturn {${names.join(', ')}}; })`)();
 }
 
@@ -91,6 +94,30 @@ function sample() {
   return s.tape;
 }
 
+/** Attention of two queries over three keys with D = 4, by basic ops; k is permuted first. */
+function attention() {
+  const s = new Sample('attention'), range = n => [...Array(n).keys()];
+  const q = range(8).map(i => i % 3 - 1), k = range(12).map(i => (i * 5 % 7 - 3) / 2), v = range(6);
+  const kT = range(12).map(i => k[4 * (i % 3) + Math.floor(i / 3)]);
+  const product = (a, b, rows, inner, columns) => range(rows * columns).map(i => {
+    const row = Math.floor(i / columns) * inner, column = i % columns;
+    return range(inner).reduce((n, j) => n + a[row + j] * b[j * columns + column], 0);
+  });
+  const qk = product(q, kT, 2, 4, 3), scores = qk.map(x => x / 2), e = scores.map(Math.exp);
+  const total = row => e[3 * row] + e[3 * row + 1] + e[3 * row + 2];
+  const weights = e.map((x, i) => x / total(Math.floor(i / 3)));
+  const [tq, tk] = [s.tensor('leaf', [2, 4], q), s.tensor('leaf', [3, 4], k)];
+  const tkT = s.tensor('result', [4, 3], kT, null, {storage: tk, strides: [1, 4]});
+  const [tqk, ts, tw] = [qk, scores, weights].map(x => s.tensor('result', [2, 3], x));
+  const tv = s.tensor('leaf', [3, 2], v);
+  const out = s.tensor('result', [2, 2], product(weights, v, 2, 3, 2));
+  s.add('ops', 'permute', [tk], tkT), s.add('ops', 'matmul', [tq, tkT], tqk);
+  s.add('ops', 'scale', [tqk], ts), s.add('ops', 'softmax', [ts], tw);
+  s.add('ops', 'matmul', [tw, tv], out);
+  s.tape.attention.push({op: 3, module: null, scores: ts, weights: tw, out});
+  return s.tape;
+}
+
 /** A chain of n additions, forward and back, in 50 layers. */
 function chain(n) {
   const s = new Sample(`${n} operations`);
@@ -111,11 +138,13 @@ function chain(n) {
   return s.tape;
 }
 
+const script = () => kScripts.map(n => read(n + '.js') + '\n').join('');
+
 /** The page, as trace/page.cpp writes it. */
 function page(tape, {crc, other} = {}) {
-  const payload = typeof tape === 'string' ? tape : escaped(tape), script = kScripts.map(n => read(n + '.js') + '\n').join('');
+  const payload = typeof tape === 'string' ? tape : escaped(tape);
   const style = read('style.css') + '\n', hash = text => crypto.createHash('sha256').update(text).digest('base64');
-  const parts = {STYLE: style, SCRIPT: script, PAYLOAD: payload, TITLE: 'a trace', SCRIPTHASH: hash(script),
+  const parts = {STYLE: style, SCRIPT: script(), PAYLOAD: payload, TITLE: 'a trace', SCRIPTHASH: hash(script()),
     STYLEHASH: hash(style), CRC32: crc || pure().crc32(payload),
     OTHER: other ? `<script type="application/json" id="other">${escaped(other)}</script>` : ''};
   return read('page.html').replace(/@([A-Z0-9]+)@/g, (all, name) => parts[name] ?? all);
@@ -270,4 +299,4 @@ async function runInBrowser(cases) {
             () => browser.close());
 }
 
-module.exports = {pure, sample, chain, page, escaped, Sample, Browser, findBrowser, f64, run, runInBrowser, skip, needAxe, violations};
+module.exports = {pure, sample, attention, script, chain, page, escaped, Sample, Browser, findBrowser, f64, run, runInBrowser, skip, needAxe, violations};

@@ -1,6 +1,7 @@
 // The page's functions that need no browser, against values computed by hand or in another way.
 'use strict';
-const assert = require('assert'), {pure, sample, Sample, f64, run, chain} = require('./support.js');
+const assert = require('assert');
+const {pure, sample, attention, Sample, f64, run, chain} = require('./support.js');
 const p = pure();
 const near = (a, b, eps = 1e-12) => assert.ok(Math.abs(a - b) <= eps * (1 + Math.abs(b)), `${a} is not ${b}`);
 
@@ -89,8 +90,8 @@ run({
     assert.deepEqual(texts, ['0', '−0.5', '1.23e6', '1.23e−5', 'NaN', '−∞', '100', '2.5', '123456']);
   },
   'text on every color of a heatmap has a contrast of at least 4.5'() {
-    for (let v = -1; v <= 1; v += 0.01) {
-      const rgb = p.colourOf(v, 1), [a, b] = [p.luminance(rgb), p.inkOn(rgb) === '#000' ? 0 : 1];
+    for (const dark of [false, true]) for (let v = -1; v <= 1; v += 0.01) {
+      const rgb = p.colourOf(v, 1, dark), [a, b] = [p.luminance(rgb), p.inkOn(rgb) === '#000' ? 0 : 1];
       assert.ok((Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05) >= 4.5, `at ${v}`);
     }
   },
@@ -228,6 +229,52 @@ run({
       const q = p.question(t, op, n);
       assert.ok(q.options.includes(q.answer) && q.options.length > 1, q.ask);
     }
+  },
+  'the equation folds views, and goes on from each result'() {
+    const t = p.openTape(attention());
+    const names = line => line.terms.map(x => `${x.sign} ${p.symbolOf(t, x.id)}`);
+    assert.deepEqual(p.equationOps(t).map(op => op.op), ['matmul', 'scale', 'softmax', 'matmul']);
+    assert.equal(p.equationOps(t, true).length, 5);
+    const lines = p.linesOf(t, p.equationOps(t));
+    assert.deepEqual(lines.map(names), [
+      [' q', '· kᵀ', '= q kᵀ', '÷ √4 = scores', 'softmax → weights', '· v', '= out']]);
+    const all = p.linesOf(t, p.equationOps(t, true)).map(names);
+    assert.deepEqual(all[0], [' k', 'permute → kᵀ']);
+  },
+  'an op that does not start from the result before starts a new line'() {
+    const s = new Sample(), [a, b] = [1, 2].map(x => s.tensor('leaf', [2], [x, x]));
+    const [y, z, w] = [2, 3, 5].map(x => s.tensor('result', [2], [x, x]));
+    s.add('ops', 'multiply', [a, b], y), s.add('ops', 'subtract', [b, y], z);
+    s.add('ops', 'add', [b, z], w);
+    const t = p.openTape(s.tape), text = x => `${x.sign}${p.symbolOf(t, x.id)}`;
+    const lines = p.linesOf(t, p.equationOps(t));
+    assert.deepEqual(lines.map(l => l.terms.map(text).join(' ')), ['x ⊙a =y_0', 'a −y_0 =y_1 +a =y_2']);
+  },
+  'a value is traced through operations that are not shown'() {
+    const t = p.openTape(attention()), [q, k, kT, qk, scores] = [0, 1, 2, 3, 4];
+    const near = (id, i, next, shown) => [...p.nearest(t, id, i, next, new Set(shown))]
+      .map(([tensor, cells]) => [tensor, [...cells].sort()]).sort((a, b) => a[0] - b[0]);
+    const from = (id, i, ...shown) => near(id, i, p.sourcesOf, shown);
+    const to = (id, i, ...shown) => near(id, i, p.usesOf, shown);
+    assert.deepEqual(from(scores, 1, qk), [[qk, [1]]]);
+    assert.deepEqual(from(scores, 1, q, kT), [[q, [0, 1, 2, 3]], [kT, [1, 4, 7, 10].sort()]]);
+    assert.deepEqual(from(scores, 1, q, k), [[q, [0, 1, 2, 3]], [k, [4, 5, 6, 7]]]);
+    assert.deepEqual(to(k, 5, scores), [[scores, [1, 4]]]);
+  },
+  'a gradient comes from the gradient of the result, and goes to those of the inputs'() {
+    const t = p.openTape(sample()), [dy, dz] = [t.visits.get(0).dy, t.visits.get(1).dy];
+    const [dx, dw] = t.visits.get(1).gin.map(e => e.after);
+    assert.deepEqual(p.sourcesOf(t, dz, 4).map(c => c.join()).sort(), [3, 4, 5].map(i => `${dy},${i}`));
+    assert.deepEqual(p.usesOf(t, dz, 4).map(c => c.join()).sort(),
+      [[dx, 2], [dx, 3], [dw, 2], [dw, 3]].map(c => c.join()).sort());
+  },
+  'tensors of two traces are paired by their places, gradients too'() {
+    const a = p.openTape(sample()), b = p.openTape(sample()), twins = p.twinTensors(a, b);
+    for (const id of [0, 1, 2, 3, 4, 5, 6, 7]) assert.equal(twins.get(id), id);
+  },
+  'formulas are read as names, indices, sums and powers'() {
+    const kinds = p.mathTokens('dx̂_ti = Σ_j 2 y_j² / n').map(x => x.kind).join(' ');
+    assert.equal(kinds, 'name sub name mark sum sub name number name sub name raised mark name');
   },
   'another version of the format is rejected'() {
     assert.throws(() => p.openTape({schema: 'gradus-tape/2'}), /reads gradus-tape\/1, not gradus-tape\/2/);

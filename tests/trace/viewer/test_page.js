@@ -2,9 +2,10 @@
 // names.
 'use strict';
 const assert = require('assert'), fs = require('fs');
-const {sample, page, escaped, pure, f64, runInBrowser} = require('./support.js');
+const {sample, attention, script, page, escaped, pure, f64, runInBrowser} = require('./support.js');
 const kViews = ['step', 'ledger', 'attention', 'flow', 'storage', 'graph', 'source', 'compare'];
-const text = (b, where) => b.run(`document.querySelector(${JSON.stringify(where)})?.innerText ?? ''`);
+const text = (b, where) =>
+    b.run(`document.querySelector(${JSON.stringify(where)})?.innerText ?? ''`);
 
 const address = b => b.run('new Promise(done => setTimeout(() => done(location.hash), 150))');
 async function open(b, html, hash = '') {
@@ -27,7 +28,8 @@ runInBrowser({
     assert.ok(result.failed.length > 0);
   },
   async 'the self-test finds a wrong sum of gradients'(b) {
-    const json = sample(), after = json.values.push(f64([9, 9, 9, 9])) - 1, tensor = json.tensors.rows.push(
+    const json = sample(), after = json.values.push(f64([9, 9, 9, 9])) - 1;
+    const tensor = json.tensors.rows.push(
       [...json.tensors.rows[json.ledger.rows[1][3]]]) - 1;
     json.tensors.rows[tensor][2] = after, json.ledger.rows[1][5] = tensor;
     await open(b, page(json), '#selftest');
@@ -35,7 +37,8 @@ runInBrowser({
     assert.deepEqual(result.failed, ['ledger 1: before + contribution is not after']);
   },
   async 'one changed byte is reported, and an unchanged file is not'(b) {
-    const payload = escaped(sample()), at = payload.indexOf('net.weight'), crc = pure().crc32(payload);
+    const payload = escaped(sample()), at = payload.indexOf('net.weight');
+    const crc = pure().crc32(payload);
     await open(b, page(payload, {crc}));
     assert.equal(await text(b, '[role=alert]'), '');
     await open(b, page(payload.slice(0, at) + 'n' + 'a' + payload.slice(at + 2), {crc}));
@@ -50,9 +53,11 @@ runInBrowser({
   },
   async 'an exception is shown at the top'(b) {
     const json = sample();
-    json.failure = {op: 'matmul', in: [0, 1], module: 1, stack: 0, message: 'matmul: [2, 2] x [3, 2] <b>'};
+    json.failure = {op: 'matmul', in: [0, 1], module: 1, stack: 0,
+        message: 'matmul: [2, 2] x [3, 2] <b>'};
     await open(b, page(json));
-    assert.match(await text(b, '#notices'), /matmul threw on 2×2 and 3×2 in net: matmul: \[2, 2\] x \[3, 2\] <b>/);
+    assert.match(await text(b, '#notices'),
+      /matmul threw on 2×2 and 3×2 in net: matmul: \[2, 2\] x \[3, 2\] <b>/);
     json.failure = {op: 'linear', in: [], module: null, stack: 0, message: 'linear: no'};
     await open(b, page(json));
     assert.match(await text(b, '#notices'), /linear threw: linear: no/);
@@ -60,7 +65,8 @@ runInBrowser({
   async 'a page with only attention maps opens, with blank tokens'(b) {
     const json = sample();
     json.labels = {T: ['cat', ' '], S: ['the', '', '\n']};
-    for (const name of ['ops', 'walks', 'visits', 'ledger', 'deposits', 'updates']) json[name].rows = [];
+    for (const name of ['ops', 'walks', 'visits', 'ledger', 'deposits', 'updates'])
+      json[name].rows = [];
     json.attention[0].op = null;
     await open(b, page(json));
     assert.match(await text(b, '#stage'), /weights = softmax/);
@@ -94,19 +100,95 @@ runInBrowser({
     await press('m', '?');
     assert.match(await text(b, 'dialog[open]'), /next, previous step/);
     await press('Escape', '/');
-    await b.run('document.querySelector("dialog[open] input").value = "softmax"; document.querySelector("dialog[open] input").dispatchEvent(new Event("input"))');
+    await b.run(`const box = document.querySelector('dialog[open] input');
+      box.value = 'softmax', box.dispatchEvent(new Event('input'))`);
     assert.match(await text(b, 'dialog[open]'), /f1 forward softmax/);
   },
   async 'a matrix is one tab stop; arrows move in it, and the arithmetic follows'(b) {
     await open(b, page(sample()), '#s=f0');
-    assert.equal(await b.run('[...document.querySelectorAll("table.heat")].every(t => t.querySelectorAll("[tabindex=\'0\']").length === 1)'), true);
-    await b.run('document.querySelectorAll("table.heat")[2].querySelector("[tabindex=\'0\']").focus()');
+    assert.ok(await b.run(`[...document.querySelectorAll('table.heat')].every(t =>
+      t.querySelectorAll('[tabindex="0"]').length === 1)`));
+    await b.run('document.querySelector("table[data-id=\'2\'] [tabindex=\'0\']").focus()');
     for (const key of ['ArrowRight', 'ArrowDown']) await b.key(key);
     assert.match(await address(b), /s=f0.*cell=2\.4/);
     assert.equal(await b.run('document.activeElement.dataset.i'), '4');
     assert.match(await text(b, '.sum'), /\(−1\)·2 \+ 0\.5·0\.25 = −1\.875/);
-    assert.match(await text(b, '.sum'), /✓ agrees with the recorded −1\.875/);
-    assert.equal(await b.run('document.querySelectorAll("td.lit").length'), 4);
+    assert.match(await text(b, '#sum'), /✓ agrees with the recorded −1\.875/);
+    assert.equal(await b.run('document.querySelectorAll("td.from").length'), 4);
+    assert.equal(await b.run('document.querySelectorAll("td.to").length'), 3);  // the softmax row
+  },
+  async 'pointing at a value lights its sources and uses, and shows its arithmetic'(b) {
+    await open(b, page(attention()), '#s=f1');
+    const point = (id, i) => b.run(`document.querySelector(
+      'table[data-id="${id}"] td[data-i="${i}"]')
+      .dispatchEvent(new PointerEvent('pointermove', {bubbles: true}))`);
+    const lit = look => b.run(`[...document.querySelectorAll('td.${look}')].map(e =>
+      e.closest('table').dataset.id + '.' + e.dataset.i).join(' ')`);
+    await point(4, 1);  // scores, from q kᵀ
+    assert.equal(await lit('from'), '3.1');
+    assert.equal(await lit('to'), '5.0 5.1 5.2');  // a row of the softmax
+    assert.match(await text(b, '#sum'), /scores.*\[0,1\] = .*·0\.5 = /s);
+    await point(2, 1);
+    assert.equal(await lit('to'), '3.1 3.4');
+    await b.run('document.querySelector("#stage").dispatchEvent(new PointerEvent("pointerleave"))');
+    assert.equal(await lit('from') + await lit('to'), '');
+  },
+  async 'the equation folds views, and unfolds them by key; stepping skips folded ones'(b) {
+    await open(b, page(attention()));
+    const steps = () => b.run(
+      '[...document.querySelectorAll(".op[data-step]")].map(e => e.dataset.step).join(" ")');
+    assert.equal(await steps(), 'f1 f2 f3 f4');
+    for (const key of ['Home', 'ArrowLeft']) {
+      await b.key(key);
+      assert.match(await text(b, '#where'), /step 2 of 5: forward, matmul/);
+    }
+    await b.run('app.go({s: "f0"})');
+    await b.key('n');
+    assert.match(await text(b, '#where'), /step 2 of 5/);
+    await b.key('u');
+    await b.key('Home');
+    assert.match(await text(b, '#where'), /step 1 of 5: forward, permute/);
+    assert.equal(await steps(), 'f0 f1 f2 f3 f4');
+    assert.match(await address(b), /unfold=1/);
+  },
+  async 'predict mode hides the result and what comes after it'(b) {
+    await open(b, page(attention()), '#s=f3&quiz=1');
+    assert.equal(await b.run('document.querySelectorAll(".secret").length'), 2);  // weights, out
+    await b.run('document.querySelector("#stage .row button").click()');
+    assert.equal(await b.run('document.querySelectorAll(".secret").length'), 0);
+  },
+  async 'another page mounts the viewer and replaces the trace'(b) {
+    const changed = attention(), x = new Float64Array(8).fill(2);
+    changed.values[0].f64 = Buffer.from(x.buffer).toString('base64');
+    await b.visitText(`<!DOCTYPE html><title>t</title><div id="here"></div>
+      <script>globalThis.names = new Set(Object.getOwnPropertyNames(window))</script>
+      <script type="module">${script()}</script>`);
+    const added = 'Object.getOwnPropertyNames(window).filter(n => !names.has(n)).join()';
+    assert.equal(await b.run(added), 'names,app');
+    await b.run(`app.mount(document.getElementById('here'), ${JSON.stringify(attention())})`);
+    await b.run('app.go({s: "f1"}), app.cell(0, 2)');
+    await b.run(`app.replace(${JSON.stringify(JSON.stringify(changed))})`);
+    const {s, v, cell} = await b.run('app.state');
+    assert.deepEqual([s, v, cell], ['f1', 'step', {id: 0, i: 2}]);
+    const changes = id => b.run(
+      `document.querySelectorAll('table[data-id="${id}"] td.changed').length`);
+    assert.deepEqual([await changes(0), await changes(2)], [8, 0]);
+    await b.run('app.go({v: "compare"})');
+    assert.match(await text(b, '#here'), /before the change/);
+    assert.equal(await b.run('location.hash'), '');
+    assert.deepEqual(b.complaints(), []);
+  },
+  async 'nothing moves if the reader prefers reduced motion'(b) {
+    const moving = async value => {
+      const features = [{name: 'prefers-reduced-motion', value}];
+      await b.send('Emulation.setEmulatedMedia', {features});
+      await open(b, page(attention()), '#s=f1');
+      await b.key('n');
+      return b.run('document.getAnimations().length');
+    };
+    assert.ok(await moving('no-preference') > 0);
+    assert.equal(await moving('reduce'), 0);
+    await b.send('Emulation.setEmulatedMedia', {features: []});
   },
   async 'an address restores its state, and each step is announced'(b) {
     await open(b, page(sample()), '#s=b1&v=ledger&t=1');
@@ -116,7 +198,7 @@ runInBrowser({
   },
   async 'another page is compared up to the first difference'(b) {
     const other = sample();
-    other.values[other.tensors.rows[3][2]].f64 = Buffer.from(new Float64Array([1, 0, 0, 1, 0, 0]).buffer).toString('base64');
+    other.values[other.tensors.rows[3][2]] = f64([1, 0, 0, 1, 0, 0]);
     await open(b, page(sample(), {other}), '#v=compare');
     assert.match(await text(b, '#stage'), /first difference is in f1 softmax/);
     await open(b, page(sample()));
@@ -125,12 +207,17 @@ runInBrowser({
   },
   async 'a heatmap is saved as a PNG'(b) {
     await open(b, page(sample()), '#s=f1');
-    const url = await b.run('(() => { const x = app.t.tensors.get(3); return savePicture("weights", values(x), sliceOf(x, []), [["a", "b"], null]).href; })()');
+    const url = await b.run(`new Promise(done => {
+      HTMLAnchorElement.prototype.click = function () { done(this.href); };
+      document.querySelector('#stage > details summary').click();
+      setTimeout(() => document.querySelector('[aria-label^="save"]').click(), 200);
+    })`);
     assert.equal(Buffer.from(url.split(',')[1], 'base64').subarray(1, 4).toString(), 'PNG');
     const json = sample(), picture = {rows: 1, columns: 2, ...f64([1, -2])};
     json.values[json.tensors.rows[3][2]] = {stats: [0, 1, 0, 1, 1, 0, 0, 0], picture};
     await open(b, page(json), '#s=f1');
-    assert.ok(await b.run(`[...document.querySelectorAll('button')].some(e => /^save → softmax.* as PNG/.test(e.ariaLabel))`));
+    assert.ok(await b.run(`[...document.querySelectorAll('button')].some(e =>
+      /^save → softmax.* as PNG/.test(e.ariaLabel))`));
   },
   async '390 pixels, 200 % and print need no horizontal scrolling'(b) {
     for (const [width, scale] of [[390, 1], [700, 2]]) {
@@ -140,7 +227,8 @@ runInBrowser({
         await b.send('Emulation.setEmulatedMedia', {media});
         for (const v of kViews) {
           await b.run(`app.go({v: '${v}'})`);
-          assert.ok(await b.run('document.documentElement.scrollWidth <= innerWidth'), `${v} at ${width}, ${media}`);
+          assert.ok(await b.run('document.documentElement.scrollWidth <= innerWidth'),
+            `${v} at ${width}, ${media}`);
         }
       }
     }
@@ -148,7 +236,8 @@ runInBrowser({
     await b.size(1400, 900);
   },
   async 'the only addresses in the page are the SVG and MathML namespaces'() {
-    const found = page(sample()).match(/https?:\/\/[^\s"'`]+/g).filter(u => !/^http:\/\/www\.w3\.org\//.test(u));
+    const found = page(sample()).match(/https?:\/\/[^\s"'`]+/g)
+      .filter(u => !/^http:\/\/www\.w3\.org\//.test(u));
     assert.deepEqual(found, []);
     assert.match(page(sample()), /default-src 'none'/);
   },

@@ -39,7 +39,10 @@ runInBrowser(Object.fromEntries(Object.entries(programs).map(([name, how]) => [`
   assert.deepEqual(b.complaints(), []);
   for (const address of addresses(name)) {
     const want = Object.fromEntries(new URLSearchParams(address));
-    const got = await b.run(`read(${JSON.stringify(address)}, app.t)`);
+    const got = await b.run(`new Promise(done => {
+      addEventListener('hashchange', () => done(app.state), {once: true});
+      location.hash = ${JSON.stringify(address)};
+    })`);
     for (const key of Object.keys(want)) assert.equal(String(got[key]), want[key], `docs/course/${name}.md: #${address}`);
   }
   assert.ok(bytes <= how.most, `${bytes} bytes are more than ${how.most}`);
