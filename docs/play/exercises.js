@@ -14,7 +14,7 @@ const exercises = {
     const exercise = engine.exercises.find(each => each.number === number);
     if (!exercise) return;
     const list = exercise.kind === 'bug' ? 'ol' : 'div';
-    byName('statement').replaceChildren(...exercise.statement.map(line => make('p', {}, line)));
+    byName('statement').textContent = exercise.statement.join('\n');
     byName('choices').replaceChildren(make(`${list}.choices`, {}, ...exercise.choices.map(
         (text, choice) => {
           const pick = button(text, event => exercises.grade(number, choice, event.target));

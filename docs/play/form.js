@@ -106,7 +106,7 @@ function rowsEditor(field) {
             row[c] = number;
             form.changed();
           })))))));
-  return make('div', {}, table, make('div.sizes', {},
+  return make('div', {}, make('div.scroll', {}, table), make('div.sizes', {},
       change('add a row', '+ row', () => rows.push([...rows.at(-1)])),
       change('remove the last row', '− row', () => rows.length > 1 && rows.pop()),
       change('add a column', '+ column', () => rows.forEach(row => row.push(0))),
@@ -122,7 +122,7 @@ function choiceEditor(field) {
 function textEditor(field) {
   const long = field.highest > 100, attributes = {'aria-label': field.name, spellcheck: false,
     oninput: event => form.set(field.name, event.target.value)};
-  const box = make(long ? 'textarea' : 'input', attributes);
+  const box = make(long ? 'textarea' : 'input.long', attributes);
   box.value = form.values[field.name];
   return box;
 }

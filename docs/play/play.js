@@ -85,6 +85,20 @@ async function attempt(f) {
   }
 }
 
+/** Shows a trace from a file: a page written with GRADUS_TRACE, or its JSON. */
+async function openFile(file) {
+  if (!file) return;
+  try {
+    const text = await file.text();
+    const body = text.match(/<script type="application\/json" id="tape"[^>]*>([^]*?)<\/script>/);
+    byName('viewer').hidden = false;
+    app.mount(byName('viewer'), JSON.parse(body ? body[1] : text));
+    say('');
+  } catch (error) {
+    say(`${file.name} is not a trace: ${error.message}`);
+  }
+}
+
 function nextStep() {
   return attempt(async () => {
     training.pause();
@@ -105,7 +119,7 @@ function listen() {
   byName('part').onchange = event =>
       openState({lesson: play.lesson.number, part: event.target.value});
   byName('step').onclick = nextStep;
-  byName('again').onclick = () => openState({lesson: play.lesson.number, part: play.part.name});
+  byName('restore').onclick = () => openState({lesson: play.lesson.number, part: play.part.name});
   byName('run').onclick = () => attempt(() =>
       training.running ? training.pause() : training.run().then(() => {
         play.step = training.losses.length;
@@ -117,6 +131,7 @@ function listen() {
   };
   byName('link').onclick = () => copy(location.href, 'Link');
   byName('program').onclick = () => copy(program(), 'C++ program');
+  byName('trace').onchange = event => openFile(event.target.files[0]);
   window.addEventListener('hashchange', () => {
     const state = stateIn(location.hash);
     if (state.lesson) openState(state);
