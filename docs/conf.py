@@ -24,6 +24,9 @@ include_patterns = ["docs/**.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.m
 exclude_patterns = ["build", "runs", ".*"]  # build has links to the tree
 root_doc = "docs/index"
 myst_heading_anchors = 4
+myst_enable_extensions = ["substitution"]
+play_is_built = (BUILD / "extra" / "play.html").exists()  # copied by tools/docs.sh
+myst_substitutions = {"play": '<a href="../../play.html">Open the playground.</a>' if play_is_built else ""}
 myst_url_schemes = ["http", "https", "mailto", "source", "trace"]
 suppress_warnings = ["duplicate_declaration.cpp"]  # each API page names the namespace gradus
 

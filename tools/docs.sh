@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the documentation as a site that works without a network: build/site/index.html. Installs Doxygen, and Sphinx
-# with its extensions into build/docs/venv. Embeds the traces of the lessons if ./test.sh has built them.
+# with its extensions into build/docs/venv. Embeds the traces of the lessons if ./test.sh has built them, and the
+# playground after tools/play.sh.
 #   tools/docs.sh [--yes]
 #     --yes    install without asking
 set -euo pipefail
@@ -11,7 +12,7 @@ yes=0
 case ${1:-} in
   '') ;;
   --yes | -y) yes=1 ;;
-  --help | -h) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
+  --help | -h) sed -n '2,6s/^# //p' "$0"; exit 0 ;;
   *) echo "docs.sh: unknown option '$1'. Use --yes or --help." >&2; exit 2 ;;
 esac
 
@@ -37,6 +38,7 @@ python3 tools/docs/fix_xml.py build/docs/doxygen/xml
 rm -rf build/docs/extra
 mkdir -p build/docs/extra/docs
 [ ! -d docs/traces ] || cp -r docs/traces build/docs/extra/docs
+[ ! -e build/play/play.html ] || cp build/play/play.html build/docs/extra
 rm -rf build/site
 $venv/bin/sphinx-build -q -W --keep-going -d build/docs/doctrees -c docs -b html . build/site
 python3 tools/docs/check_links.py build/site

@@ -1,5 +1,7 @@
 // The page's side of the engine: a worker, and one promise per call.
 
+const kPatience = 30000;  // milliseconds until a worker that does not answer counts as dead
+
 class EngineError extends Error {
   constructor({message, field, dead}) {
     super(message);
@@ -41,7 +43,10 @@ const engine = {
     if (!engine.worker) return Promise.reject(new EngineError({message: 'no engine', dead: true}));
     const id = engine.next++;
     return new Promise((resolve, reject) => {
-      engine.waiting.set(id, {resolve, reject});
+      const late = setTimeout(() => engine.settle({id, error: {
+        message: 'The engine did not answer, and was restarted. Change a value to go on.',
+        dead: true}}), kPatience);
+      engine.waiting.set(id, {resolve, reject, late});
       engine.worker.postMessage({id, name, args});
     });
   },
@@ -50,6 +55,7 @@ const engine = {
     const call = engine.waiting.get(id);
     if (!call) return;
     engine.waiting.delete(id);
+    clearTimeout(call.late);
     if (error) call.reject(new EngineError(error));
     else call.resolve(value);
   },
@@ -57,7 +63,10 @@ const engine = {
   fail(error) {
     const calls = [...engine.waiting.values()];
     engine.waiting.clear();
-    for (const call of calls) call.reject(error);
+    for (const call of calls) {
+      clearTimeout(call.late);
+      call.reject(error);
+    }
   },
 };
 

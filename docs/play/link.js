@@ -42,8 +42,9 @@ function cppCall() {
 function program() {
   const {source} = play.lesson;
   if (!source) return `${cppCall()}\n`;
-  const number = source.match(/(\d\d)_/)[1], node = app.node ? app.node() : null;
+  const number = source.match(/(\d\d)_/)[1], {op} = app.t ? app.step() : {};
+  const at = op && (op.node ?? op.op);
   return `// Replaces main() in ${source}.\nint main() {\n` +
       `  set_default_dtype(Dtype::${play.lesson.dtype});\n  ${cppCall()}\n}\n\n` +
-      `// Stops at the operation shown:  ./step.sh ${number}${node ? ` --at ${node}` : ''}\n`;
+      `// Stops at the operation shown:  ./step.sh ${number}${at ? ` --at ${at}` : ''}\n`;
 }

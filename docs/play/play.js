@@ -42,8 +42,11 @@ async function runOnce() {
   const {text} = await engine.call('begin', play.lesson.number,
                                    {part: play.part.name, ...form.values});
   if (play.part.training && play.step > 1) {
-    const {losses} = await engine.call('steps', play.step - 1, 1e9);
-    training.losses.push(...losses);
+    while (training.losses.length < play.step - 1) {
+      const {losses} = await engine.call('steps', play.step - 1 - training.losses.length, 1000);
+      training.losses.push(...losses);
+      training.draw();
+    }
   } else {
     for (let step = 1; step < play.step; ++step) await engine.call('step');
   }
@@ -54,6 +57,7 @@ async function runOnce() {
 async function showStep(before = '') {
   const {trace, text, loss} = await engine.call('step');
   const json = JSON.parse(trace);
+  if (json.meta) json.meta.program = play.lesson.source.replace(/^.*\/|\.cpp$/g, '');
   byName('viewer').hidden = !json.ops;
   if (json.ops && app.t) app.replace(json);
   else if (json.ops) app.mount(byName('viewer'), json);
