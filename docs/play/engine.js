@@ -1,7 +1,5 @@
 // The page's side of the engine: a worker, and one promise per call.
 
-const kPatience = 30000;  // milliseconds until a worker that does not answer counts as dead
-
 class EngineError extends Error {
   constructor({message, field, dead}) {
     super(message);
@@ -12,6 +10,7 @@ class EngineError extends Error {
 
 const engine = {
   worker: null, waiting: new Map(), next: 1, lessons: [], exercises: [],
+  patience: 30000,  // milliseconds until a worker that does not answer counts as dead
 
   /** Starts the worker. Called again after it has died. */
   async open() {
@@ -45,7 +44,7 @@ const engine = {
     return new Promise((resolve, reject) => {
       const late = setTimeout(() => engine.settle({id, error: {
         message: 'The engine did not answer, and was restarted. Change a value to go on.',
-        dead: true}}), kPatience);
+        dead: true}}), engine.patience);
       engine.waiting.set(id, {resolve, reject, late});
       engine.worker.postMessage({id, name, args});
     });

@@ -144,6 +144,7 @@ function listen() {
 
 async function start() {
   try {
+    if (matchMedia('(max-width: 800px)').matches) byName('values').open = false;
     await engine.open();
     listen();
     exercises.open();

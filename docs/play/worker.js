@@ -59,6 +59,8 @@ const kCalls = {
     }
     return {losses};
   },
+  /** Bytes of memory that the engine has taken from the browser. */
+  memory() { return kGlue.engine.HEAPF64.byteLength; },
   picture() { return JSON.parse(play('picture')); },
   check(exercise, choice) {
     return JSON.parse(play('check', exercise, choice));

@@ -1,0 +1,162 @@
+// test_page.js PLAY.html: the playground in Chromium.
+'use strict';
+const assert = require('assert'), fs = require('fs');
+const {runInBrowser, needAxe, violations} = require('../trace/viewer/support.js');
+
+const kPage = process.argv[2], kReady = "document.getElementById('printed').textContent !== ''";
+
+async function open(b, hash = '') {
+  await b.visit(kPage, hash);
+  await b.until(kReady, 60);
+}
+const said = b => b.run("document.getElementById('said').textContent");
+const problems = b => b.run(`[...document.querySelectorAll('#play .problem')]
+    .map(each => each.textContent).filter(Boolean)`);
+
+const kHostile = ['', ' ', 'NaN', 'Infinity', '1e999', '-1e999', '0x10', '"', '<b>', '1,2,3'];
+
+const cases = {
+  async 'opens without a network, a complaint or a loose policy'(b) {
+    await open(b);
+    assert.deepEqual(b.complaints(), []);
+    const policy = await b.run(
+        "document.querySelector('meta[http-equiv]').content.replace(/\\s+/g, ' ')");
+    assert.match(policy, /^default-src 'none'; style-src 'sha256-[^']+'; worker-src blob:; /);
+    assert.match(policy, /script-src 'sha256-[^']+' 'wasm-unsafe-eval'$/);
+    assert.ok(fs.statSync(kPage).size <= 1.5e6);
+  },
+
+  async 'without wasm-unsafe-eval the page says why the engine does not start'(b) {
+    await b.visitText(fs.readFileSync(kPage, 'utf8').replace(" 'wasm-unsafe-eval'", ''));
+    assert.match(await b.until("document.getElementById('said').textContent", 60),
+                 /does not start/);
+  },
+
+  async 'every part runs, and all recomputed cells agree after each of twenty edits'(b) {
+    await open(b, '#selftest');
+    const result = JSON.parse(await b.until(
+        "document.getElementById('selftest')?.textContent", 1200));
+    assert.deepEqual(result.failed, []);
+    assert.ok(result.steps >= 35 && result.edits >= 600, JSON.stringify(result));
+    assert.ok(await b.run("engine.call('memory')") < 256 * 2 ** 20);
+    assert.deepEqual(b.complaints(), []);
+  },
+
+  async 'hostile inputs give one message, and the page keeps working'(b) {
+    await open(b);
+    const lessons = await b.run('engine.lessons');
+    for (const {number, parts} of lessons) for (const part of parts) for (const field of part.fields) {
+      await b.run(`openState({lesson: ${number}, part: '${part.name}'})`);
+      if (field.kind === 'text' || field.kind === 'choice') continue;
+      for (const text of kHostile) {
+        await b.run(`(() => {
+          const input = document.querySelector('#field-${field.name} input.number');
+          input.value = ${JSON.stringify(text)};
+          input.dispatchEvent(new Event('input', {bubbles: true}));
+        })()`);
+        await b.run('play.busy');
+        const shown = [...await problems(b), await said(b)].filter(Boolean);
+        assert.equal(shown.length, 1, `${number} ${part.name} ${field.name} '${text}': ${shown}`);
+        assert.ok(!shown[0].includes('\n'), shown[0]);
+      }
+      await b.run(`openState({lesson: ${number}, part: '${part.name}'})`);
+      assert.deepEqual([...await problems(b), await said(b)].filter(Boolean), []);
+    }
+    assert.deepEqual(b.complaints(), []);
+  },
+
+  async 'sizes that do not fit show the message of the operation'(b) {
+    await open(b, '#');
+    await b.run("form.values.q = [[1, 2]], refresh()");
+    assert.match(await said(b), /attention.*width 2.*4/);
+    await b.run("openState({lesson: 10})");
+    assert.equal(await said(b), '');
+  },
+
+  async 'a lack of memory gives one line, and the next lesson runs'(b) {
+    await open(b);
+    await b.run(`openState({lesson: 18, values: {layers: 4, width: 128, context: 128, batch: 32}})`);
+    assert.match(await said(b), /memory/);
+    await b.run('openState({lesson: 10})');
+    assert.equal(await said(b), '');
+  },
+
+  async 'an engine that was closed is restarted'(b) {
+    await open(b);
+    await b.run('engine.patience = 300, engine.worker.terminate(), refresh()');
+    assert.match(await said(b), /restarted/);
+    await b.run('engine.patience = 30000, refresh()');
+    assert.equal(await said(b), '');
+  },
+
+  async 'a link restores lesson, values and step'(b) {
+    await open(b);
+    await b.run('openState({lesson: 1, values: {x: 0.75}, step: 3})');
+    const hash = await b.run('location.hash'), printed = await b.run(
+        "document.getElementById('printed').textContent");
+    await open(b, hash);
+    assert.equal(await b.run('play.lesson.number'), 1);
+    assert.equal(await b.run('form.values.x'), 0.75);
+    assert.equal(await b.run('play.step'), 3);
+    assert.equal(await b.run("document.getElementById('printed').textContent"), printed);
+    await open(b, '#play=%%%');  // not a state
+    assert.equal(await b.run('play.lesson.number'), 10);
+  },
+
+  async 'training runs, pauses and goes back to an earlier step with the same loss'(b) {
+    await open(b);
+    await b.run('openState({lesson: 5})');
+    await b.run("document.getElementById('run').click()");
+    await b.until('training.losses.length > 40', 60);
+    await b.run("document.getElementById('run').click()");
+    await b.until('!training.running', 60);
+    const before = await b.run('training.losses');
+    await b.run(`(() => {
+      const slider = document.getElementById('rewind');
+      slider.value = 20;
+      slider.dispatchEvent(new Event('change'));
+      return play.busy;
+    })()`);
+    assert.deepEqual(await b.run('training.losses'), before.slice(0, 20));
+    assert.ok(await b.run("document.querySelector('#pictures canvas') !== null"));
+  },
+
+  async 'values of the page are copied as a C++ program'(b) {
+    await open(b);
+    await b.run('openState({lesson: 4, values: {w: [[1, 0], [0, 2.5]]}})');
+    assert.match(await b.run('program()'), /by_hand_and_by_engine\(.*\{\{1, 0\}, \{0, 2\.5\}\}/);
+    assert.match(await b.run('program()'), /\.\/step\.sh 04/);
+  },
+
+  async 'an exercise is graded by the checker'(b) {
+    await open(b);
+    const grades = await b.run(`(async () => {
+      const out = [];
+      for (const {number, choices} of engine.exercises) {
+        const all = [];
+        for (const choice of choices.keys()) all.push(await engine.call('check', number, choice));
+        out.push(all.map(each => each.correct && each.report.includes('GRADCHECK')));
+      }
+      return out;
+    })()`);
+    assert.ok(grades.length >= 20);
+    for (const grade of grades) assert.equal(grade.filter(Boolean).length, 1);
+  },
+};
+
+const looks = [[1400, 900, false], [1400, 900, true], [390, 844, false], [390, 844, true]];
+async function accessible(b) {
+  for (const [width, height, dark] of looks) {
+    await b.size(width, height, {dark});
+    for (const lesson of [10, 5, 18]) {
+      await open(b);
+      await b.run(`openState({lesson: ${lesson}})`);
+      await b.run("document.querySelectorAll('#play details').forEach(each => { each.open = true; })");
+      assert.deepEqual([lesson, width, dark, ...await violations(b)], [lesson, width, dark]);
+      assert.ok(await b.run('document.documentElement.scrollWidth <= innerWidth'), 'too wide');
+    }
+  }
+}
+
+needAxe();
+runInBrowser({...cases, 'axe finds no violation, light and dark, wide and narrow': accessible});
