@@ -72,7 +72,7 @@ const app = {
   },
   lit() { return app.litNow || (app.litNow = litCells()); },
   say(text) { byId('live').textContent = text; },
-  cell(id, i) { app.go({cell: {id, i}}); },
+  cell(id, i) { app.go({cell: {id, i}}), app.say(byId('sum').textContent); },
   lead(fromEnd, n) {
     const more = Math.max(0, fromEnd - app.state.lead.length);
     const lead = [...Array(more).fill(0), ...app.state.lead];

@@ -151,7 +151,7 @@ function continues(t, shown, id) {
     numel(x.shape) === numel(y.shape) && symbolOf(t, shown) === symbolOf(t, id);
 }
 
-/** Lines of terms: a line goes on as long as each op starts from the result of the one before. */
+/** Lines of terms: a line continues while each op starts from the result of the one before. */
 function linesOf(t, ops) {
   const lines = [];
   let last = null, place = null;

@@ -3,8 +3,8 @@
 const kRaised = {'²': '2', '³': '3', '¹': '1', '⁻': '−', 'ᵀ': 'T', 'ᵖ': 'p', 'ⁿ': 'n'};
 const kLetter = `(?![${Object.keys(kRaised).join('')}])[\\p{L}\\p{M}′]`;
 const kToken = new RegExp([
-  '(?<space>\\s+)', '(?<number>\\d+(?:\\.\\d+)?(?:e[−-]?\\d+)?)',
-  `(?<raised>[${Object.keys(kRaised).join('')}]+)`, '(?<sum>[Σ∏]|\\b(?:max|min)(?=_))',
+  '(?<space>\\s+)', '(?<number>½|\\d+(?:\\.\\d+)?(?:e[−-]?\\d+)?)',
+  `(?<raised>[${Object.keys(kRaised).join('')}]+)`, '(?<sum>[ΣΠ∏]|\\b(?:max|min)(?=_))',
   `(?<name>∂?(?:${kLetter})+)`, '(?<sub>_)', '(?<mark>.)',
 ].join('|'), 'uy');
 
@@ -24,6 +24,11 @@ function m(tag, ...kids) {
   e.append(...kids.flat(9));
   return e;
 }
+function space() {
+  const e = m('mspace');
+  e.setAttribute('width', '.15em');
+  return e;
+}
 const together = kids => kids.length === 1 ? kids[0] : m('mrow', kids);
 
 /** A name in italics if it is one letter; a leading d (a gradient) or ∂ stands apart. */
@@ -34,6 +39,9 @@ function nameMath(name) {
   first.setAttribute('mathvariant', 'normal');
   return m('mrow', first, m('mi', rest));
 }
+
+/** True if a token starts a factor, rather than being a sign between factors. */
+const isFactor = ({kind, value}) => kind !== 'mark' || '([{√∂'.includes(value);
 
 /** Reads tokens as MathML. A slash becomes a fraction. */
 class MathReader {
@@ -50,19 +58,21 @@ class MathReader {
       if (this.is('/')) {
         const spaced = this.tokens[this.at - 1]?.spaced;
         this.take();
-        const above = out.splice(spaced ? term : out.length - 1);
+        const above = out.splice(spaced ? term : -1);
         out.push(m('mfrac', this.bare(above), this.bare(this.below())));
-      } else if (this.next().kind === 'mark' && !'([{'.includes(this.next().value)) {
+      } else if (!isFactor(this.next())) {
         out.push(m('mo', this.take().value)), term = out.length;
-      } else out.push(this.primary());
+      } else {
+        if (out.length > term) out.push(space());
+        out.push(this.primary());
+      }
     }
     return out;
   }
   /** A denominator: one factor, or a sum with its terms. */
   below() {
     const out = [this.primary()], sum = out[0].getAttribute('data-sum');
-    while (sum && this.next() && (this.next().kind !== 'mark' || '(['.includes(this.next().value)))
-      out.push(this.primary());
+    while (sum && this.next() && isFactor(this.next())) out.push(space(), this.primary());
     return out;
   }
   bare(kids) {
@@ -83,6 +93,8 @@ class MathReader {
     let e = kind === 'mark' && '([{'.includes(value) ? this.fenced() : null;
     if (!e) {
       this.take();
+      if (value === '√') return m('msqrt', this.bare([this.primary()]));
+      if (value === '∂') return m('mrow', m('mo', '∂'), this.primary());
       e = kind === 'number' ? m('mn', value) : kind === 'sum' ? m('mo', value) :
         kind === 'name' ? nameMath(value) : kind === 'raised' ? m('mi', value) : m('mo', value);
     }
@@ -95,6 +107,7 @@ class MathReader {
       e = m('mrow', e, this.fenced());
     if (this.next()?.kind === 'raised')
       e = m('msup', e, m('mi', [...this.take().value].map(c => kRaised[c]).join('')));
+    if (this.is('^')) this.take(), e = m('msup', e, this.bare([this.primary()]));
     return e;
   }
   /** The letters and {groups} of an index. */
@@ -114,7 +127,9 @@ class MathReader {
   }
 }
 
-/** A formula as a <math> element. */
+/** A formula as a <math> element, or as text if it is not written in this way. */
 function math(text) {
-  return m('math', new MathReader(mathTokens(text)).all());
+  try {
+    return m('math', new MathReader(mathTokens(text)).all());
+  } catch { return h('span', {}, text); }
 }

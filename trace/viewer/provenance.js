@@ -52,7 +52,6 @@ function light(cell) {
   const of = next => cell ? nearest(t, cell.id, cell.i, next, shown) : new Map();
   const own = cell ? new Map([[cell.id, new Set([cell.i])]]) : new Map();
   const looks = [['from', of(sourcesOf)], ['to', of(usesOf)], ['here', own]];
-  byId('stage').classList.toggle('lighting', !!cell);
   for (const table of tables) {
     const marks = looks.map(([look, cells]) => [look, cells.get(+table.dataset.id)]);
     if (table.slice) lightPicture(table, marks);
@@ -72,17 +71,18 @@ function lightPicture(box, marks) {
   }
 }
 
-/** Lights the cell under the pointer, and shows its arithmetic, until the pointer leaves. */
+/** Lights the cell under the pointer or the focus, and shows its arithmetic. */
 function onPoint(e) {
   const box = e.target.closest?.('[data-id]'), td = e.target.closest?.('td[data-i]');
   const picture = box?.slice && e.target.tagName === 'CANVAS' ? e.target : null;
   const i = td ? +td.dataset.i : picture ? canvasCell(e, picture, box.slice) : null;
   const cell = i == null ? null : {id: +box.dataset.id, i};
-  const now = cell ? `${cell.id}.${cell.i}` : null;
-  if (now === app.pointed) return;
+  const now = cell ? `${cell.id}.${cell.i}` : null, {cell: chosen} = app.state;
+  const focus = e.type === 'focusin', same = chosen && now === `${chosen.id}.${chosen.i}`;
+  if (now === app.pointed || focus && (!cell || same)) return;
   app.pointed = now;
   const show = () => {
-    byId('stage').classList.toggle('pointing', !!cell);
+    byId('stage').classList.toggle('pointing', !!cell && !focus);
     light(cell || app.state.cell);
     byId('sum').replaceChildren(...arithmetic(cell || app.state.cell));
   };

@@ -79,7 +79,8 @@ function sample() {
   s.add('frames', 0, 3, 'main'), s.add('stacks', 0, null, [0]);
   s.add('sources', 0, 1, ['int main() {', '  Tensor x;', '  softmax(linear(x, w));', '}']);
   s.tape.opdefs.softmax = {file: 'ops/softmax.cpp', first: 1, forward: 2, backward: 3,
-                           lines: ['// y = softmax x, dx = y (dy − Σ y dy)', 'forward', 'backward']};
+                           lines: ['// y = softmax x, dx = y (dy − Σ y dy)', 'forward', 'backward'],
+    derivation: ['y_ri = exp(x_ri) / Σ_j exp(x_rj)', 'dx_ri = Σ_j dy_j ∂y_j/∂x_i  ⟵ definition']};
   s.add('ops', 'linear', [tx, tw, null], tz, layer, 0, [tx, tw], null, 4);
   s.add('ops', 'softmax', [tz], ty, root, 0, [ty], null, 5);
   const walk = s.add('walks', [ty], [seed], null, false);

@@ -230,7 +230,7 @@ run({
       assert.ok(q.options.includes(q.answer) && q.options.length > 1, q.ask);
     }
   },
-  'the equation folds views, and goes on from each result'() {
+  'the equation folds views, and continues from each result'() {
     const t = p.openTape(attention());
     const names = line => line.terms.map(x => `${x.sign} ${p.symbolOf(t, x.id)}`);
     assert.deepEqual(p.equationOps(t).map(op => op.op), ['matmul', 'scale', 'softmax', 'matmul']);

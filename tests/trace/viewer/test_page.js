@@ -132,6 +132,11 @@ runInBrowser({
     assert.equal(await lit('to'), '3.1 3.4');
     await b.run('document.querySelector("#stage").dispatchEvent(new PointerEvent("pointerleave"))');
     assert.equal(await lit('from') + await lit('to'), '');
+    await b.send('Emulation.setFocusEmulationEnabled', {enabled: true});  // sends focus events
+    await b.run(`document.querySelector('table[data-id="4"] [tabindex="0"]').focus()`);
+    assert.equal(await lit('from'), '3.0');
+    await b.key('ArrowRight');
+    assert.match(await text(b, '#live'), /scores\[0,1\] = /);
   },
   async 'the equation folds views, and unfolds them by key; stepping skips folded ones'(b) {
     await open(b, page(attention()));
@@ -189,6 +194,13 @@ runInBrowser({
     assert.ok(await moving('no-preference') > 0);
     assert.equal(await moving('reduce'), 0);
     await b.send('Emulation.setEmulatedMedia', {features: []});
+  },
+  async 'formulas are MathML with fractions, and a derivation gives its reasons'(b) {
+    await open(b, page(sample()), '#s=b0');
+    const parts = await b.run(`[...document.querySelectorAll('#right mfrac')].map(f =>
+      [...f.children].map(e => e.textContent).join(' over '))`);
+    assert.deepEqual(parts, ['exp(xri) over Σjexp(xrj)', '∂yj over ∂xi']);
+    assert.match(await text(b, '#right'), /definition/);
   },
   async 'an address restores its state, and each step is announced'(b) {
     await open(b, page(sample()), '#s=b1&v=ledger&t=1');
