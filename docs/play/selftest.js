@@ -43,5 +43,5 @@ function nudge(part, edit) {
 
 /** The cells of the shown trace whose recomputed value differs. */
 function recomputed() {
-  return app.selftest ? app.selftest() : [];
+  return byName('viewer').hidden ? [] : app.recompute().failed;
 }

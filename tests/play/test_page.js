@@ -3,7 +3,7 @@
 const assert = require('assert'), fs = require('fs');
 const {runInBrowser, needAxe, violations} = require('../trace/viewer/support.js');
 
-const kPage = process.argv[2], kReady = "document.getElementById('printed').textContent !== ''";
+const kPage = require('path').resolve(process.argv[2]), kReady = "document.getElementById('printed').textContent !== ''";
 
 async function open(b, hash = '') {
   await b.visit(kPage, hash);

@@ -4,6 +4,7 @@
 //   app.replace(trace)         shows a new trace. The step, the value and the view stay selected,
 //                              the trace shown before becomes the comparison, and changed values
 //                              are marked.
+//   app.recompute()            recomputes values from the recorded ops, and returns what differs.
 //
 // `app` is the only global. Mount once. The viewer listens only inside its element and leaves the
 // address alone, unless it is a page of its own: mount(element, trace, {page: true}). Its elements
@@ -51,6 +52,8 @@ const app = {
     const out = outs.find(x => cellsOf(x) && values(x) && sourcesOf(t, x.id, 0).length < 10);
     if (out) app.state.cell = {id: out.id, i: 0}, app.render();
   },
+  /** Recomputes values of the current trace: {cells, unknown, failed}. */
+  recompute() { return recompute(app.t, {cells: 0, unknown: 0, failed: []}); },
   at() { return app.t.stepAt.get(app.state.s) ?? 0; },
   step() { return app.t.steps[app.at()]; },
   /** The result of f, computed once per recording. */

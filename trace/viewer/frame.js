@@ -227,19 +227,26 @@ async function selftest() {
     for (const s of [...some, some[0]]) attempt(`${v} ${s?.key}`, () => app.go({v, s: s?.key}));
     await new Promise(go => setTimeout(go));
   }
-  const check = (id, what) => attempt(what, () => {
+  recompute(t, count);
+  app.root.append(h('pre', {id: 'selftest'}, JSON.stringify(count)));
+}
+/** Recomputes the first, middle and last value of each result and gradient. Adds to `count`. */
+function recompute(t, count) {
+  const check = (id, what) => {
     const n = values(t.tensor(id))?.length;
     for (const i of new Set(n ? [0, n >> 1, n - 1] : [])) {
       const a = cellArithmetic(t, id, i);
       ++count[a.why ? 'unknown' : 'cells'];
-      if (!a.why && !a.agrees) failed.push(`${what} [${i}]: ${a.value}, recorded ${a.recorded}`);
+      if (!a.why && !a.agrees)
+        count.failed.push(`${what} [${i}]: ${a.value}, recorded ${a.recorded}`);
     }
-  });
-  for (const op of t.ops) check(op.out, `f${op.id} ${op.op}`);
-  for (const e of t.ledger) {
+  };
+  const attempt = (what, f) => { try { f(); } catch (e) { count.failed.push(`${what}: ${e}`); } };
+  for (const op of t.ops) attempt(`f${op.id}`, () => check(op.out, `f${op.id} ${op.op}`));
+  for (const e of t.ledger) attempt(`b${e.visit}`, () => {
     check(e.contribution, `b${e.visit} input ${e.input}`);
     if (entryHolds(t, e) === false)
-      failed.push(`ledger ${e.id}: before + contribution is not after`);
-  }
-  app.root.append(h('pre', {id: 'selftest'}, JSON.stringify(count)));
+      count.failed.push(`ledger ${e.id}: before + contribution is not after`);
+  });
+  return count;
 }
