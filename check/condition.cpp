@@ -104,7 +104,7 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
   const Values a = numbers(found), b = numbers(expected);
   const auto [apart, worst] = worst_of(a, b);
   const double largest = largest_of(b);
-  // The bound below costs another run.
+  // Avoids the bound below, which costs another run.
   if (apart <= 0x1p-46 * largest) return true;
   std::int64_t count = base.y.numel();
   for (const Tensor& each : x) count = std::max(count, each.numel());

@@ -23,8 +23,8 @@ struct Update {
 
 /// Receives events from operations, layers and gradients on its thread while attached. Observers
 /// are called in order of attachment. An operation that throws sends no end event. Operations
-/// inside a parallel_for are not reported. Holding a tensor handle may prevent the reuse of its
-/// buffer.
+/// inside a parallel_for are not reported. An observer that keeps a tensor handle may prevent the
+/// reuse of its buffer.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -79,7 +79,8 @@ class KVCache {
   const CacheOptions& options() const { return options_; }
 
  private:
-  /// Where new tokens are stored: after the others, over the oldest, or after shifting all.
+  /// Where new tokens are stored: after the others, in place of the oldest, or at the end after all
+  /// others are shifted.
   enum class Way { append, replace, slide };
   struct Layer {
     KeysValues kept;            // `capacity` slots; packed unless f32

@@ -58,12 +58,12 @@ class Recorder : public Observer {
   };
   struct Walk {
     Id id;
-    std::size_t visits;  // number of visits running before this pass
-    std::map<const Node*, std::pair<Id, std::size_t>> sums;  // latest sum, index of count
+    std::size_t visits;  // number of backward functions running before this pass
+    std::map<const Node*, std::pair<Id, std::size_t>> sums;  // latest sum, index in counts
   };
   struct Failure {
     std::string message;
-    Id event, module;  // later events mean that the exception was caught
+    Id event, module;  // if later events exist, the exception was caught
     std::vector<Id> in;
     Id stack;
   };

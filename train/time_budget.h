@@ -73,7 +73,7 @@ class TimeBudget {
 
  private:
   struct State {
-    std::int64_t steps, every, from = 0;  // since the last rescaling: goal, interval, its step
+    std::int64_t steps, every, from = 0;  // current goal and interval; step of the last rescaling
     double at = 0;                        // position(from)
     double seconds = 0, looked = 0;       // at start(); at the last check
     std::int64_t steps_seen = 0;          // since the last check

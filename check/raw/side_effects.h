@@ -33,8 +33,8 @@ class SideEffects {
     Arguments start = function_.filled(0);
     const Arguments clean = function_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
-      // Uses values as large as the gradient, because rounding could hide an addend. Floats are
-      // exact in buffers of either type.
+      // Uses values as large as the gradient, because rounding could hide an addend. They are
+      // rounded to float, so that buffers of float and of double store them exactly.
       const double size = std::max(largest_of(clean[k]), 1e-30);
       for (double& v : start[k]) v = static_cast<float>(size * random.upstream());
     }

@@ -17,8 +17,8 @@ namespace gradus::check {
 class TimeBudget {
  public:
   static constexpr double kColumnCalls = 6;  // calls per column of a smooth function
-  // The remaining time is for repeated measurements, which are more frequent if directions found
-  // errors.
+  // Fractions of the time for a first measurement. The remaining time is for repeated measurements,
+  // which are more frequent for inputs in which directions found errors.
   static constexpr double kShare = 0.9, kShareOfSuspects = 0.6;
 
   TimeBudget(std::string name, const RawOptions& options)

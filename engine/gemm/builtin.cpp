@@ -11,7 +11,7 @@ namespace {
 
 // Rows of B to prefetch while packing.
 constexpr std::int64_t kFetched = 16;
-// Maximum number of strips for which packing B does not pay off.
+// Up to this number of strips (tiles' rows of A), packing B does not pay off.
 constexpr std::int64_t kFewStrips = 5;
 // Maximum sizes of C for which dot products are faster than tiles.
 constexpr std::int64_t kFewRows = 8, kFewColumns = 4;
@@ -189,7 +189,7 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
       const Panels<T> right = pack<Set>(b.block(p, j, terms, columns), in_place, packed.data);
       const Matrix<T> part = c.column_range(j, j + columns);
       const Matrix<const T> left = a.column_range(p, p + terms);
-      // Later terms are added to C.
+      // Later passes add their terms to C.
       const Options<T> epilogue =
           p == 0 ? options.at(0, j) : Options<T>{.alpha = options.alpha, .beta = 1};
       if (a.transposed)
@@ -225,7 +225,8 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
                 [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
     }
   } else {
-    // Treats a contiguous column of C and the residual as a row, so that A is read in place.
+    // If C and the residual are single contiguous columns, treats them as rows, so that A is read
+    // in place.
     const bool is_row =
         c.columns == 1 && c.stride == 1 && options.bias == nullptr && options.residual.stride <= 1;
     tiles<Set>(is_row ? Matrix<T>(c.data, 1, c.rows) : c, is_row ? b.transpose() : a,

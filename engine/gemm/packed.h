@@ -13,7 +13,7 @@ namespace gradus::gemm {
 
 /// Storage precision of weights. The maximum rounding error of a value w is:
 ///   bf16   2⁻⁸ |w|
-///   f16    2⁻¹¹ |w|, or 2⁻²⁵
+///   f16    2⁻¹¹ |w|, or 2⁻²⁵ if that is larger
 ///   int8   half a scale: w ≈ scale · q, q in [−127, 127], scale = max |w| / 127 of kScaled values
 enum class Precision { f32, bf16, f16, int8 };
 const char* name(Precision precision);  // for example "bf16"

@@ -49,8 +49,8 @@ struct Tile {
   static constexpr std::int64_t fetch_interval = 8;
 };
 
-/// Cache lines that the hardware cannot predict: `step` elements apart, and `tile` elements further
-/// for the next tile.
+/// Addresses of cache lines that the hardware cannot predict. The lines for one tile are `step`
+/// elements apart, and those for the next tile begin `tile` elements later.
 template <class T>
 struct Prefetch {
   const T* line;

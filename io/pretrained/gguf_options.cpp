@@ -22,7 +22,8 @@ class Facts {
   double number(const char* key, const double* otherwise = nullptr) {
     return get(architecture + "." + key, otherwise);
   }
-  /// Throws FileError, naming them, if some facts of the architecture were not read.
+  /// Throws a FileError that lists the facts of the architecture that were not read, if there are
+  /// any.
   void finish() const {
     std::string left;
     for (const auto& [key, value] : facts_)

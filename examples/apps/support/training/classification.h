@@ -17,7 +17,7 @@ struct Labelled {
   Tensor x, y;
 };
 
-/// Validation selects the weights.
+/// The parts of the data. The validation part selects the best weights.
 enum class Part { training, validation, test };
 
 /// Returns a different seed for each part, so that no example is in two parts.
