@@ -166,9 +166,13 @@ void Trainer::resume() {
                       static_cast<std::uint32_t>(number("random_position")));
   const auto budget = checkpoint.facts.find("pace");  // present only with a time limit
   const bool timed = budget != checkpoint.facts.end();
-  require<FileError>(
-      timed == (options_.time.seconds > 0) && (!timed || budget_.load_state(budget->second)), path,
-      ": was written with a different time limit. Resume with the same limit.");
+  require<FileError>(!timed || options_.time.seconds > 0, path,
+                     ": the run has a time limit, but none is set. Set time.seconds to resume.");
+  require<FileError>(timed || options_.time.seconds == 0, path,
+                     ": the run has no time limit, but time.seconds is ", options_.time.seconds,
+                     ". Set it to 0 to resume.");
+  require<FileError>(!timed || budget_.load_state(budget->second), path,
+                     ": the saved time budget is invalid. Restore the original checkpoint.");
   begin(number("metrics_bytes"));
 }
 
