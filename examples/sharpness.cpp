@@ -101,7 +101,8 @@ int run() {
         descend(loss, parameters, v, rate, push) - descend(loss, parameters, v, rate, 0);
     const double theory = push * std::pow(1 - rate * largest, kSteps);
     std::printf("  at %.1f of that rate: %9.2e   (theory: %9.2e)\n", part, away, theory);
-    // The push grows to about 4e-3, which changes λ by a similar amount through third derivatives.
+    // The push grows to about 4e-3. Over this distance, third derivatives change λ by a similar
+    // amount.
     examples::expect(std::abs(away - theory) < 0.05 * theory + 1e-9,
                      "the push grows or shrinks as the theory predicts");
   }

@@ -58,8 +58,7 @@ SafetensorsHeader read_safetensors_header(Input& input) {
   require<FileError>(input.size() >= kLengthBytes, input.name(), ": the file has only ",
                      input.size(),
                      " bytes, but a safetensors file begins with an 8-byte header length. It may "
-                     "be truncated or in "
-                     "another format; download it again.");
+                     "be truncated or in another format; download it again.");
   std::uint64_t length = 0;
   input.read(0, &length, kLengthBytes);
   require<FileError>(length <= kLongestHeader, input.name(), ": the length of the header, ", length,

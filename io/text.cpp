@@ -20,7 +20,7 @@ std::string hex(std::uint32_t value, int digits) {
   return text;
 }
 
-/// Properties of a lead byte. E0, ED, F0 and F4 narrow the range of the second byte, which excludes
+/// Properties of a lead byte. E0, ED, F0 and F4 narrow the range of the second byte, to exclude
 /// overlong forms, surrogates and code points beyond U+10FFFF.
 struct Lead {
   std::size_t length;                // 0: not a lead byte

@@ -53,7 +53,8 @@ class SideEffects {
   bool wanted(std::size_t k) const { return function_.inputs()[k].differentiable; }
   const std::string& name(std::size_t k) const { return function_.inputs()[k].name; }
 
-  /// Checks vjp(factor dy) = factor vjp(dy). The factor is a power of two, which adds no rounding.
+  /// Checks vjp(factor dy) = factor vjp(dy). The factor is a power of two, so that scaling adds no
+  /// rounding error.
   void check_linear(const Arguments& answer, double factor) {
     const double share = std::max(1e-6, 10 * tolerance_.rtol);
     const Arguments dx = function_.vjp(scaled(dy_, factor), report_);

@@ -11,7 +11,7 @@ namespace {
 
 // Rows of B to prefetch while packing.
 constexpr std::int64_t kFetched = 16;
-// Up to this number of strips (tiles' rows of A), packing B does not pay off.
+// Up to this number of strips (the rows of A for one tile), packing B does not pay off.
 constexpr std::int64_t kFewStrips = 5;
 // Maximum sizes of C for which dot products are faster than tiles.
 constexpr std::int64_t kFewRows = 8, kFewColumns = 4;

@@ -1,5 +1,5 @@
-// Weights stored in 16 or 8 bits per value, which speeds up decoding because every token reads
-// every weight. Arithmetic stays in f32.
+// Weights stored in 16 or 8 bits per value. This speeds up decoding, because each token reads every
+// weight. Arithmetic stays in f32.
 #pragma once
 
 #include <cstddef>

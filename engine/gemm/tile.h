@@ -58,7 +58,8 @@ struct Prefetch {
 };
 
 /// Input of a tile: `depth` terms of a strip of A and of B (rows, b_stride apart). The strip of A
-/// has rows, strip_stride apart, or if `transposed_a`, columns, whole_rows apart.
+/// consists of rows that are strip_stride apart or, if `transposed_a`, of columns that are
+/// whole_rows apart.
 template <class T>
 struct TileInput {
   const T *a, *b;

@@ -59,8 +59,8 @@ void for_each_piece(std::vector<Piece>& work, F&& f) {
   });
 }
 
-// Helpers for update rules. elements() returns a pointer for writing, but does not count as a
-// write: the step has already counted it. as() converts constants to type T.
+// Helpers for update rules. elements() returns a pointer for writing and does not count the write,
+// because Optimizer::update_all() has counted it. as() converts constants to type T.
 template <class T>
 T* elements(const Tensor& x) {
   return const_cast<T*>(x.data<T>());
