@@ -95,7 +95,7 @@ class ReplayedCall {
             [this](const Arguments& values, const Values& dy) { return vjp(values, dy[0]); }};
   }
 
-  /// Replaces the finding's index among the free values by its index in the tensor.
+  /// Replaces the finding's index among the varied values by its index in the tensor.
   void place(Finding& finding) const {
     const MovingInput& m = moving_[finding.input];
     if (finding.at.size() != 1) return;

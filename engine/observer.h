@@ -51,8 +51,8 @@ class Observer {
   virtual void on_update_end(const Update&) {}
   virtual void on_optimizer_created() {}
   virtual void on_step_end(std::int64_t /*step*/) {}  // end of an optimizer step; numbered from 1
-  /// Returns where the paths from a parameter without a gradient end, or "" if unknown. The
-  /// optimizer prints it as a warning in its first step.
+  /// Returns text that states where the paths from a parameter without a gradient end, or "" if
+  /// unknown. In its first step, the optimizer prints this text in a warning.
   virtual std::string path_end(const Tensor& /*parameter*/) const { return ""; }
 
  private:

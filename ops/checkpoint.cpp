@@ -21,7 +21,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-/// Collects those inputs of ops that were created before this object.
+/// Collects the op inputs that were created before this object.
 class Reached : public Observer {
  public:
   explicit Reached(const Tensor& any) : start_(make_leaf(any)), scope_(*this) {}

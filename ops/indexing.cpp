@@ -40,7 +40,7 @@ void check_index(const char* op, const Tensor& index) {
                       index.dtype(), ". Convert with to(x, Dtype::i64).");
 }
 
-/// Throws unless `index` is at most as large as x, except along `axis`.
+/// Throws if a size of `index`, other than that along `axis`, exceeds the size of x.
 void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) {
   Shape room = x.shape();
   room[axis] = std::numeric_limits<std::int64_t>::max();

@@ -86,7 +86,7 @@ class Recorder : public Observer {
   std::vector<Visit> visits_;            // running backward functions, innermost last
   Visit last_{};                         // the visit whose gradients are being accumulated
   std::vector<Walk> walks_;              // running backward passes, innermost last
-  Id before_ = kNone, arrived_ = kNone;  // rows of the current leaf's gradients
+  Id before_ = kNone, arrived_ = kNone;  // tape rows: .grad of the current leaf, dy
   std::map<std::string, Id> updating_from_;
   Recorder* outer_;
   ObserverScope scope_;

@@ -125,7 +125,7 @@ class Raw {
   Raw& parallel(int threads = 0) { return set(options.threads, threads); }
   /// Sets kinks at which one derivative is correct by convention.
   Raw& kinks(std::vector<Kink> at) { return set(options.kinks, std::move(at)); }
-  /// Sets the sample size: elements per input, and directions.
+  /// Sets the size of a sample: the number of elements per input, and of directions.
   Raw& columns(std::size_t n) { return set(options.columns, n); }
   Raw& directions(int n) { return set(options.projections, n); }
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }

@@ -25,7 +25,7 @@ class SideEffects {
   }
 
   /// Runs the derivative on zeroed and on filled buffers. Returns false if the results contradict
-  /// the declaration.
+  /// Functions::accumulates.
   bool check_buffers() {
     const bool adds = function_.functions().accumulates;
     const std::size_t before = report_.findings.size();

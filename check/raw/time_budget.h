@@ -111,7 +111,7 @@ class TimeBudget {
   }
 
   void share(std::size_t total) {
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // number of elements, input
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // pairs (number of elements, input)
     for (std::size_t k = 0; k < columns_.size(); ++k) order.emplace_back(columns_[k], k);
     std::sort(order.begin(), order.end());
     for (std::size_t left = order.size(); const auto& [size, k] : order) {

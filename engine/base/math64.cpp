@@ -8,8 +8,8 @@
 //               of 2/π that matter (Payne, Hanek 1983)
 //   erfc x    = e^(−x²) g(z) / (1 + 2x), z = (x − 3.75) / (x + 3.75) (Shepherd, Laframboise 1981)
 //
-// A fused multiply-add would change bits, so GradusLibrary.cmake passes -ffp-contract=off. Where one
-// double is not accurate enough, a value is a sum of two: a Pair.
+// A fused multiply-add would change bits, so GradusLibrary.cmake passes -ffp-contract=off. Where
+// one double is not accurate enough, a value is a sum of two: a Pair.
 //
 // Tables are computed at compile time. Other coefficients are minimax fits of the function's
 // relative error (Remez exchange with 60 digits).

@@ -71,7 +71,7 @@ GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
   if (b.transposed)
     pack_transposed(b, to, P::columns);
-  else if (b.columns < P::columns)  // the last case has a constant length
+  else if (b.columns < P::columns)  // full panels are separate: their length is constant
     kernel::copy_rows(b.data, b.stride, b.rows, b.columns, to, P::columns);
   else
     for (std::int64_t p = 0; p < b.rows; ++p)
@@ -84,7 +84,7 @@ struct Panels {
   const T* data;
   std::int64_t stride;  // distance between rows in a panel
   std::int64_t next;    // distance between panels
-  const T* edge;        // packed last panel if it is narrower than a tile
+  const T* edge;        // the last panel, packed, if it is narrower than a tile
 };
 
 /// Writes one element of C. `sum` includes alpha.
@@ -207,7 +207,8 @@ RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   return {space, few.rows, few.columns};
 }
 
-/// The matmul on one thread. Dots and tiles are separate, so they do not compete for registers.
+/// The matmul on one thread. Dot products and tiles are compiled separately, so that they do not
+/// compete for registers.
 template <class Set, bool by_dots, class T>
 GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {

@@ -143,7 +143,7 @@ class Combined final : public Mask::Rule {
   }
   Coverage coverage(const MaskBlock& block) const override {
     const Coverage a = a_->coverage(block), b = b_->coverage(block);
-    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // one such side decides
+    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // decides if one side has it
     if (a == decides || b == decides) return decides;
     return b == Coverage::some ? b : a;
   }

@@ -84,7 +84,7 @@ struct BlockSparse {
   std::int64_t global = 1;  // first blocks whose rows and columns are entirely visible
   std::int64_t random = 2;  // additional random blocks for each block of queries
   std::uint64_t seed = 0;   // seed of the random blocks
-  std::int64_t heads = 1;   // 1: heads share them; otherwise each head draws its own
+  std::int64_t heads = 1;   // 1: heads share the random blocks; otherwise each draws its own
 };
 /// Returns a block-sparse mask. For a causal mask, add & causal_mask(). Throws ValueError for a
 /// negative length or number of blocks, or if `block` or `heads` is below 1.

@@ -70,7 +70,8 @@ class Transport {
   void barrier() { all_gather(std::vector<char>{0}); }
 
  protected:
-  /// Performs exchange() with the other processes, without the copy to itself.
+  /// Performs exchange() with the other processes. Does not copy the data that this process sends
+  /// to itself.
   virtual void exchange_others(const std::vector<ConstBytes>& out,
                                const std::vector<Bytes>& in) = 0;
 

@@ -28,8 +28,8 @@ struct MuonOptions {
 /// `others` receives embeddings, the head, and parameters that are not matrices.
 class Muon : public Optimizer {
  public:
-  /// Negative group settings default to those of `options`. Throws ShapeError unless all `matrices`
-  /// are matrices.
+  /// Negative group settings default to those of `options`. Throws ShapeError unless all parameters
+  /// in `matrices` have two axes.
   Muon(Group matrices, Group others, const MuonOptions& options = {});
 
  private:
