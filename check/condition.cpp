@@ -90,8 +90,8 @@ double Trial::size_of_terms(std::size_t k) const {
 double Trial::carried(std::size_t k) { return sensitivity(k) + size_of_terms(k); }
 
 /// Sums of n terms in two orders differ by √n roundings of 2⁻⁵². The factor 64 allows for a
-/// sequence of ops. Terms that cancel are covered by size_of_terms, and intermediate roundings,
-/// which act like changes of the inputs, by sensitivity. k = x.size() compares y.
+/// sequence of ops. size_of_terms covers terms that cancel. sensitivity covers intermediate
+/// roundings, which act like changes of the inputs. k = x.size() compares y.
 bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, const Tensor& found,
                     const Tensor& expected) {
   const std::size_t input = k < x.size() ? k : 0;

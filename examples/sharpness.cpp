@@ -2,8 +2,8 @@
 //
 // Power iteration turns v toward the eigenvector of λ by repeated products H v, each at about the
 // cost of two gradients (hessian_vector_product). Along the eigenvector, gradient descent with
-// learning rate η multiplies the error by 1 − η λ per step, so it converges for η < 2 / λ and
-// diverges above.
+// learning rate η multiplies the error by 1 − η λ per step. It converges for η < 2 / λ and diverges
+// for larger η.
 
 #include <cmath>
 #include <cstdio>

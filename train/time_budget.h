@@ -6,9 +6,9 @@
 //
 //   (N − s)·t + m·e − r
 //
-// seconds. The goal changes if two consecutive checks find the run late by 10 % of r and 5 % of the
-// total time, or early by 10 % of the total time. The smaller of the two deviations determines the
-// new goal:
+// seconds. The goal changes if two consecutive checks find the run late by both 10 % of r and 5 %
+// of the total time, or early by 10 % of the total time. The smaller of the two deviations
+// determines the new goal:
 //
 //   N' = s + (r − m'·e) / t
 //

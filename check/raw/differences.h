@@ -31,8 +31,8 @@ struct Goal {
   const Values* noise = nullptr;  // noise per output, if it may exceed rounding
 };
 
-/// The unit of the steps: the size of the element, or of its input if the element is nearly 0, or 1
-/// for an input of zeros.
+/// The unit of the steps: the size of the element, or the size of its input if the element is
+/// nearly 0. For an input of zeros, the unit is 1.
 inline double unit_of(double x, double rms) {
   const double unit = std::max(std::abs(x), 0.1 * rms);
   return unit > 1e-100 ? unit : 1.0;
