@@ -1,7 +1,7 @@
 // Divides optimizer state among processes.
 //
 // All parameters form one flat vector with one part per process. Each process updates its part and
-// stores its state. The number of processes does not affect a bit of the results: parts begin at
+// stores its state. The number of processes does not change any bit of the results: parts begin at
 // multiples of kChunk elements in a parameter, and norms are sums over chunks.
 #pragma once
 
