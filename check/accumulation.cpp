@@ -21,7 +21,8 @@ const Cause kSubset = {"WANTS", "correct if all inputs require a gradient, wrong
                        "check needs_grad(i): a sum, a product or a saved tensor that another "
                        "input needs is missing"};
 
-/// Returns nonzero gradients as large as dx. Rounding cannot hide them in a sum.
+/// Returns nonzero gradients of the same magnitude as dx, so that rounding cannot hide them in a
+/// sum.
 Tensors other_gradients(const Tensors& dx) {
   return for_each_defined(dx, [&](std::size_t k) {
     const double size = largest_of(numbers(dx[k]));
@@ -144,7 +145,8 @@ void same_tensor_twice(Trial& t) {
     }
 }
 
-/// If some inputs need no gradient (frozen layers), backward may skip their work.
+/// Some inputs need no gradient, as in frozen layers. backward may then skip work, but must return
+/// the same gradients for the other inputs.
 void subsets(Trial& t) {
   const Flags& all = t.f.wanted();
   const auto count = std::count(all.begin(), all.end(), true);

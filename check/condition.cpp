@@ -90,8 +90,8 @@ double Trial::size_of_terms(std::size_t k) const {
 double Trial::carried(std::size_t k) { return sensitivity(k) + size_of_terms(k); }
 
 /// Sums of n terms in two orders differ by √n roundings of 2⁻⁵². The factor 64 allows for a
-/// sequence of ops. Terms that cancel are covered by size_of_terms, and intermediate roundings,
-/// which act like changes of the inputs, by sensitivity. k = x.size() compares y.
+/// sequence of ops. size_of_terms covers terms that cancel. sensitivity covers intermediate
+/// roundings, which act like changes of the inputs. k = x.size() compares y.
 bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, const Tensor& found,
                     const Tensor& expected) {
   const std::size_t input = k < x.size() ? k : 0;
@@ -104,7 +104,7 @@ bool Trial::compare(const std::string& what, const Cause& cause, std::size_t k, 
   const Values a = numbers(found), b = numbers(expected);
   const auto [apart, worst] = worst_of(a, b);
   const double largest = largest_of(b);
-  // The bound below costs another run.
+  // Avoids the bound below, which costs another run.
   if (apart <= 0x1p-46 * largest) return true;
   std::int64_t count = base.y.numel();
   for (const Tensor& each : x) count = std::max(count, each.numel());

@@ -58,7 +58,7 @@ struct ByHand final : Op {  // y = f(x…),  dx… = vjp(x…, dy)
 namespace check {
 namespace {
 
-/// Above this size, a second thread is faster.
+/// Number of values above which two threads are faster than one.
 constexpr std::int64_t kSmall = std::int64_t{1} << 16;
 
 bool holds(const Tensor& x, const std::optional<double>& value) {

@@ -32,7 +32,7 @@ struct RecordedCall {
 class FirstOfEachKind : public Observer {
  public:
   void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {
-    Tensors kept;  // prevents writes to the inputs' buffers
+    Tensors kept;  // shares the buffers of the inputs, so that no op overwrites them
     for (const Tensor* x : inputs) kept.push_back(x->detach());
     running_.push_back(std::move(kept));
   }
@@ -57,8 +57,9 @@ class FirstOfEachKind : public Observer {
   std::set<std::string> kinds_;
 };
 
-/// A recorded call as a scalar function: a random weighted sum of its result. Non-finite values do
-/// not move. Zeros with gradient 0 do not move either, because the op may require them (a mask).
+/// A recorded call as a scalar function: a random weighted sum of its result. Non-finite values are
+/// not varied. Zeros with gradient 0 are not varied either, because the op may require them (a
+/// mask).
 class ReplayedCall {
  public:
   ReplayedCall(const RecordedCall& call, std::uint64_t seed) : call_(call) {
@@ -94,7 +95,7 @@ class ReplayedCall {
             [this](const Arguments& values, const Values& dy) { return vjp(values, dy[0]); }};
   }
 
-  /// Replaces the finding's index among the free values by the index in the tensor.
+  /// Replaces the finding's index among the varied values by its index in the tensor.
   void place(Finding& finding) const {
     const MovingInput& m = moving_[finding.input];
     if (finding.at.size() != 1) return;
@@ -105,7 +106,7 @@ class ReplayedCall {
   struct MovingInput {
     std::size_t index;
     Values all;
-    std::vector<std::size_t> free;  // indices of values that move
+    std::vector<std::size_t> free;  // indices of the values that are varied
 
     Values pick(const Values& x) const {
       Values result;

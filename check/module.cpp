@@ -93,7 +93,7 @@ Options extended(const Options& options, const Borrowed& borrowed, const Tensors
   return all;
 }
 
-/// Reports wrong ops as causes of failed parameters without a cause.
+/// If the cause of a wrong parameter gradient is unknown, reports the op whose derivative is wrong.
 void name_operation(const CheckedTensorFunction& f, Report& report) {
   const auto loss = [&] { return f.call(f.leaves(f.inputs)); };
   const Report found = graph(loss, {.seconds = 2, .seed = f.options.seed});

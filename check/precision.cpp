@@ -32,7 +32,7 @@ Tensors converted(const Tensors& x, Dtype dtype) {
   });
 }
 
-/// True if no product of two values can overflow, which may happen above 1e30.
+/// True if no value exceeds 1e30, above which ops may overflow in f32.
 bool fits_f32(const Tensors& x) {
   return std::all_of(x.begin(), x.end(),
                      [](const Tensor& each) { return largest_of(numbers(each)) <= 1e30; });

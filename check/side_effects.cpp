@@ -22,7 +22,8 @@ class Poison {
   bool before_;
 };
 
-/// Counters, caches or private generators would invalidate all other comparisons.
+/// Runs f twice. If counters, caches or private random generators change the result, all other
+/// comparisons are meaningless.
 void run_again(Trial& t) {
   t.same("in a second run",
          {"NOT DETERMINISTIC", "the same inputs give different results in different runs",

@@ -29,7 +29,7 @@ class NumberFunction {
   }
 
   Arguments vjp(const Arguments& values, const Values& dy) {
-    if (!y_.defined() || values_ != values) {  // inputs often stay the same
+    if (!y_.defined() || values_ != values) {  // f runs only if the inputs changed
       const GradMode on(true);
       values_ = values;
       in_ = f_.leaves(tensors(values));

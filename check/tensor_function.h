@@ -25,8 +25,8 @@ struct RowSum {
   Arguments magnitude;
 };
 
-/// Calls check_vjp of raw/vjp_check.h, which only this function includes because it compiles
-/// slowly.
+/// Calls check_vjp(). Only the source file of this function includes raw/vjp_check.h, which
+/// compiles slowly.
 Report compare_numbers(const std::string& name, Functions functions, std::vector<Input> inputs,
                        RawOptions options);
 

@@ -1,4 +1,5 @@
-// Adds gradients in place if one of the buffers is unshared. A recorded addition runs an op.
+// Adds gradients, in place if one of the two buffers is unshared. An addition that is recorded runs
+// as an op.
 #include "gradus/engine/accumulate.h"
 
 #include "gradus/engine/apply.h"
@@ -118,7 +119,7 @@ void accumulate(Tensor& sum, const Shape& shape, Dtype dtype, Gradient gradient,
                         "backward must return entire gradients.");
     return accumulate_part(sum, shape, dtype, gradient);
   }
-  gradient = {};  // leaves `part` as the only owner, if possible
+  gradient = {};  // so that `part` is the only owner of its buffer, if possible
   require<ShapeError>(broadcasts_to(shape, part.shape()), "a gradient has shape ", part.shape(),
                       " but its tensor has shape ", shape,
                       ". Return a gradient of that shape, or one broadcast from it.");

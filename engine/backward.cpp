@@ -1,10 +1,10 @@
 // The backward pass. Visits nodes in decreasing order of id. Inputs are created before outputs, so
 // a node's gradient is complete when it is visited.
 //
-// Intermediate gradients belong to the Walk, because an Op::backward or a hook may start another
-// pass. Leaves receive their gradients at the end, and only if nothing throws. A leaf with a
-// post-accumulate hook receives its gradient as soon as it is complete, so that the hook can free
-// it.
+// Intermediate gradients are stored in the Walk, not in the nodes, because an Op::backward or a
+// hook may start another pass. Leaves receive their gradients at the end, and only if nothing
+// throws. A leaf with a post-accumulate hook receives its gradient as soon as it is complete, so
+// that the hook can free it.
 
 #include "gradus/engine/backward.h"
 
@@ -38,8 +38,9 @@ struct Step {
   Tensor take() { return std::move(*std::exchange(dy, nullptr)); }
 };
 
-/// With create_graph, throws if backward recorded no op and returned neither dy nor zeros. It must
-/// have used a kernel, whose second derivative would silently be missing.
+/// With create_graph, throws if backward recorded no op and returned neither dy nor zeros. Such a
+/// backward must have called a kernel directly, so second derivatives would silently lack its
+/// contribution.
 void check_differentiable(const Node& node, const Tensor& dy, const Gradients& dx) {
   for (const Gradient& each : dx) {
     if (!each.defined() || each.part().storage() == dy.storage() || each.part().node()) continue;
@@ -65,7 +66,7 @@ class Walk {
   void mark_leaves();
   void mark_paths(const std::vector<Tensor>& inputs);
   void seed(std::size_t k, const Tensor& output, const Tensor& gradient);
-  void run();                // leaves dy in the steps of leaves and wanted inputs
+  void run();                // stores dy in the steps of leaves and wanted inputs
   void accumulate_leaves();  // moves dy to the leaves' grad()
   void release();
 
@@ -82,7 +83,7 @@ class Walk {
   std::vector<std::uint32_t> edges_;  // indices of the outputs' steps, then of each step's inputs
   bool create_graph_, keep_graph_;
   bool records_ = GradMode::enabled();  // the mode in which leaf hooks run
-  bool to_inputs_ = false;              // grad(): intermediate tensors may be targets
+  bool to_inputs_ = false;              // true in grad(), whose targets may be intermediate tensors
   std::vector<const Node*> targets_;
   std::vector<std::uint8_t> wanted_;  // [k]: the visited node's input k needs a gradient
   /// Inputs that nested passes released. The outermost pass keeps them alive, because its steps
@@ -141,7 +142,7 @@ void Walk::mark_paths(const std::vector<Tensor>& inputs) {
     targets_.push_back(x.node().get());
     if (Step* step = find(x.node().get())) step->wanted = true;
   }
-  for (std::size_t i = steps.size(); i-- > 0;)  // in ascending id: inputs first
+  for (std::size_t i = steps.size(); i-- > 0;)  // in order of ascending ids: inputs first
     if (find_wanted(steps[i])) steps[i].wanted = true;
 }
 
@@ -255,7 +256,8 @@ void Walk::visit(Step& step) {
 
 Tensor own(Tensor x) { return is_own(x) ? std::move(x) : kernel::copy(x); }
 
-/// Adds to the leaf's grad(), which has its own buffer. Locks the leaf while its hooks run.
+/// Adds dy to the leaf's grad(), whose buffer no other tensor shares. Locks the leaf while its
+/// hooks run.
 void Walk::accumulate_leaf(Step& step) const {
   Node& leaf = *step.node;
   Node::Extra& extra = leaf.extra();
@@ -292,7 +294,7 @@ void Walk::accumulate_leaves() {
     if (waits(step)) accumulate_leaf(step);
 }
 
-/// Releases the ops in ascending id, while each node is still alive.
+/// Releases the ops in order of ascending ids, while each node is still alive.
 void Walk::release() {
   Walk* outermost = this;
   while (outermost->outer_) outermost = outermost->outer_;

@@ -13,7 +13,7 @@
 namespace gradus {
 namespace {
 
-/// Returns the axes along which `from` is longer than `to`, aligned at the right.
+/// Returns the axes along which `from` is longer than `to`, with both shapes aligned at the right.
 Axes longer_axes(const Shape& from, const Shape& to) {
   const int added = from.rank() - to.rank();
   Axes axes;

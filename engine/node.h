@@ -19,7 +19,7 @@
 namespace gradus {
 
 namespace detail {
-/// Set to 0 by the playground, between lessons, when no node exists.
+/// The id of the newest node. The playground resets it to 0 between lessons, when no node exists.
 extern std::atomic<std::uint64_t> last_node_id;
 }  // namespace detail
 
@@ -54,7 +54,7 @@ class Node {
   bool requires_grad = true;  // false for frozen leaves
   bool used = false;          // true after a backward pass has released the op
 
-  struct Extra {  // mostly for leaves
+  struct Extra {  // rarely used state, mostly of leaves
     Tensor grad;
     bool retains_grad = false;
     bool tied = false;      // set by modules: this leaf has multiple names

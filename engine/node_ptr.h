@@ -7,8 +7,8 @@ namespace gradus {
 
 class Node;
 
-/// A reference-counted pointer to a Node, which contains the count. It is half the size of a
-/// shared_ptr.
+/// A reference-counted pointer to a Node. The count is stored in the Node, so the pointer is half
+/// the size of a shared_ptr.
 class NodePtr {
  public:
   NodePtr() = default;

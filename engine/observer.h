@@ -23,8 +23,8 @@ struct Update {
 
 /// Receives events from operations, layers and gradients on its thread while attached. Observers
 /// are called in order of attachment. An operation that throws sends no end event. Operations
-/// inside a parallel_for are not reported. Holding a tensor handle may prevent the reuse of its
-/// buffer.
+/// inside a parallel_for are not reported. An observer that keeps a tensor handle may prevent the
+/// reuse of its buffer.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -51,8 +51,8 @@ class Observer {
   virtual void on_update_end(const Update&) {}
   virtual void on_optimizer_created() {}
   virtual void on_step_end(std::int64_t /*step*/) {}  // end of an optimizer step; numbered from 1
-  /// Returns where the paths from a parameter without a gradient end, or "" if unknown. The
-  /// optimizer prints it as a warning in its first step.
+  /// Returns text that states where the paths from a parameter without a gradient end, or "" if
+  /// unknown. In its first step, the optimizer prints this text in a warning.
   virtual std::string path_end(const Tensor& /*parameter*/) const { return ""; }
 
  private:

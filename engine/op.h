@@ -46,7 +46,7 @@ class Gradient {
 /// The result of Op::backward: one gradient per input, in order.
 using Gradients = std::vector<Gradient>;
 
-/// The gradients that backward must compute: needs_grad(i) is true for input i.
+/// The gradients that backward must compute: needs_grad(i) is true if input i needs one.
 class NeedsGrad {
  public:
   NeedsGrad(std::span<const std::uint8_t> inputs, bool is_last) : last(is_last), inputs_(inputs) {}

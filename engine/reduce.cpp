@@ -34,7 +34,7 @@ Groups groups_of(const Tensor& x, const Reduced& r) {
   const bool any = r.axes.rank() > 0;
   const std::int64_t first = any ? *r.axes.begin() : 0, last = any ? *(r.axes.end() - 1) : 0;
   const auto is_one = [](std::int64_t size) { return size == 1; };
-  // Between reduced axes, only axes of size 1 are allowed.
+  // No copy is needed if all kept axes between the reduced axes have size 1.
   if (x.is_contiguous() && std::all_of(r.kept.begin() + first, r.kept.begin() + last, is_one)) {
     for (int axis = 0; axis < x.rank(); ++axis) (axis < first ? g.outer : g.inner) *= r.kept[axis];
     return g;

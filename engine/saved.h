@@ -15,8 +15,8 @@ class Saved {
   Saved() = default;
   Saved(const Tensor& x);  // NOLINT: implicit, an op saves by `x_ = x`
 
-  /// Returns the tensor with its graph node, for second derivatives. Throws GraphError with the
-  /// location of a later write.
+  /// Returns the tensor with its graph node, for second derivatives. Throws GraphError if the
+  /// values were overwritten, with the location of that write.
   Tensor value() const;
 
   /// Returns value() and drops the saved tensor unless the graph is kept. The caller may overwrite

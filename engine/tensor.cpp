@@ -324,7 +324,8 @@ void HookHandle::remove() {
 
 bool Tensor::has_unique_storage() const {
   if (storage_.use_count() != 1 || storage_->borrowed()) return false;
-  // Orders another thread's reads through a released handle before our writes.
+  // Another thread may have read the values through a handle that it has released. This fence
+  // orders those reads before our writes.
   std::atomic_thread_fence(std::memory_order_acquire);
   return true;
 }

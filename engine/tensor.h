@@ -177,7 +177,7 @@ class [[nodiscard]] Tensor {
   const NodePtr& node() const { return node_; }
   void set_node(NodePtr node) { node_ = std::move(node); }
   const std::shared_ptr<Storage>& storage() const { return storage_; }
-  Tensor metadata_only() const;  // undefined, with this shape and dtype
+  Tensor metadata_only() const;  // an undefined tensor with this shape and dtype
   /// True if no other tensor or outside code can access these values.
   bool has_unique_storage() const;
 

@@ -54,10 +54,10 @@ double neuron(double x_value = 0.5, double target_value = 1.0, double w_value = 
   // ---- gradient descent ----
   for (int step = 0; step < steps; ++step) {
     const Tensor now = square(tanh(w * x + b) - target);
-    w.set_grad({});  // gradients accumulate
+    w.set_grad({});  // because gradients accumulate
     b.set_grad({});
     now.backward();
-    const NoGrad not_recorded;  // not part of the graph
+    const NoGrad not_recorded;  // the update is not part of the graph
     w.copy_(w - 0.5 * w.grad());
     b.copy_(b - 0.5 * b.grad());
   }

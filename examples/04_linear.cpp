@@ -3,8 +3,8 @@
 //   forward    y = x Wᵀ + b        x [N, in], W [out, in], b [out], y [N, out]
 //   backward   dx = dy W           dW = dyᵀ x           db = Σ_n dy_n
 //
-// Three loops must give exactly the engine's values, which are small integers. Finite differences
-// confirm the gradients. Then the layer learns.
+// All values are small integers, so three loops must give exactly the engine's results. Finite
+// differences confirm the gradients. Then the layer learns.
 
 #include "gradus/examples/apps/support/lesson.h"
 #include "gradus/gradus.h"

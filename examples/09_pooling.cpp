@@ -77,7 +77,8 @@ void four_scores(const Row& q_values = {2, 1, 0, 0},
          "the steps after the score are the same");
 }
 
-/// Returns the largest relative deviation from the expected variance of scores, d, or 1 if scaled.
+/// Returns the largest relative deviation of the scores' variance from its expected value: d, or 1
+/// if scaled.
 double scale(const std::vector<std::int64_t>& widths = {4, 64, 1024}) {
   seed(2);
   double worst = 0;

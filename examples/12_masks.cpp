@@ -35,14 +35,15 @@ void kinds(int T = 3, int S = 5, int window = 2, int prefix_length = 3) {
         {"causal & padding, example 1", (causal_mask() & padding).picture(4, 5, 1)}});
   expect(prefix.picture(1, 5) == prefix_mask(prefix_length).picture(1, 5),
          "a | b allows the pairs that a or b allows");
-  // A ring buffer of 4 in which 4 and 5 replaced 0 and 1; a prompt with padding before it.
+  // A ring buffer of 4 slots, in which positions 4 and 5 replaced 0 and 1. A prompt with padding
+  // before it.
   const Mask ring = remap_positions(window_mask(2), {{5}}, {{4, 5, 2, 3}});
   const Mask left = remap_positions(causal_mask(), {{-1, 0, 1, 2}}, {{-1, 0, 1, 2}});
   draw({{"query 5, keys 4 5 2 3", ring.picture(1, 4)}, {"positions -1 0 1 2", left.picture(4, 4)}});
   expect(ring.picture(1, 4) == "##.#\n", "positions decide, not the order in memory");
 }
 
-/// Shows weights and gradients under causal_mask(offset). k is also v.
+/// Shows weights and gradients under causal_mask(offset). The values v equal the keys k.
 void three_words(int offset = 0, const Rows& q_values = {{1, 2, 0, 1}, {0, 1, 2, 0}, {1, 0, 1, 1}},
                  const Rows& k_values = {{1, 0, 0, 1}, {0, 2, 0, 1}, {0, 0, 2, -1}}) {
   const FormulaScope as_formula;

@@ -10,7 +10,8 @@
 // These six lines are Llama. The lesson computes them op by op and compares the results with
 // nn::GPT. After each block, the last norm and projection show the token that it would predict.
 //
-// Without arguments, the lesson reads a small random model by `transformers`. For a real one:
+// Without arguments, the lesson reads a small random model that was written by `transformers`. For
+// a real one:
 //   build/release/16_real_model SmolLM2-135M-Instruct.Q4_1.gguf "The capital of France is"
 
 #include "gradus/examples/apps/support/lesson.h"

@@ -2,8 +2,8 @@
 //
 // Power iteration turns v toward the eigenvector of λ by repeated products H v, each at about the
 // cost of two gradients (hessian_vector_product). Along the eigenvector, gradient descent with
-// learning rate η multiplies the error by 1 − η λ per step, so it converges for η < 2 / λ and
-// diverges above.
+// learning rate η multiplies the error by 1 − η λ per step. It converges for η < 2 / λ and diverges
+// for larger η.
 
 #include <cmath>
 #include <cstdio>
@@ -101,7 +101,8 @@ int run() {
         descend(loss, parameters, v, rate, push) - descend(loss, parameters, v, rate, 0);
     const double theory = push * std::pow(1 - rate * largest, kSteps);
     std::printf("  at %.1f of that rate: %9.2e   (theory: %9.2e)\n", part, away, theory);
-    // The push grows to about 4e-3, which changes λ by a similar amount through third derivatives.
+    // The push grows to about 4e-3. Over this distance, third derivatives change λ by a similar
+    // amount.
     examples::expect(std::abs(away - theory) < 0.05 * theory + 1e-9,
                      "the push grows or shrinks as the theory predicts");
   }

@@ -62,7 +62,7 @@ BpeTokenizer parse_hugging_face_bpe(std::string_view vocab, const std::string& v
                                     std::string_view merges, const std::string& merges_name);
 
 /// Creates a tokenizer from tokens and from merges as lines "Ġ t". Tokens are in visible form
-/// (io/pieces.h), except those with literal[i]. Throws FileError like the constructor.
+/// (io/pieces.h), except token i if literal[i] is true. Throws FileError like the constructor.
 BpeTokenizer bpe_of_visible(const std::vector<std::string>& tokens,
                             const std::vector<std::string>& merges, const std::string& name,
                             const std::vector<bool>& literal = {});

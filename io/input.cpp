@@ -69,7 +69,7 @@ void read_blocks(Input& input, std::uint64_t at, Stored stored, float* y, std::i
   }
 }
 
-/// Sets y[i] = convert(stored value i), in pieces, which avoids a second copy of large tensors.
+/// Sets y[i] = convert(stored value i), in pieces, to avoid a second copy of large tensors.
 template <class From, class To, class F>
 void read_converted(Input& input, std::uint64_t at, To* y, std::int64_t count, F convert) {
   constexpr std::int64_t kPiece = 1 << 15;

@@ -85,7 +85,7 @@ std::string from_visible(std::string_view text, const std::string& name) {
   std::string out;
   for (const char32_t c : decode_utf8(text, name)) {
     const int byte = c < kAlphabet.byte.size() ? kAlphabet.byte[c] : -1;
-    if (byte < 0)  // escape() is slow, so only on failure
+    if (byte < 0)  // calls the slow escape() only on failure
       fail<FileError>(name, ": ", escape(c), " in ", quote(text), " does not encode a byte");
     out += static_cast<char>(byte);
   }

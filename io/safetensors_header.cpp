@@ -55,10 +55,10 @@ SafetensorsHeader parse_safetensors_header(std::string_view json_text, std::uint
 }
 
 SafetensorsHeader read_safetensors_header(Input& input) {
-  require<FileError>(
-      input.size() >= kLengthBytes, input.name(), ": a file of ", input.size(),
-      " bytes is too short for a safetensors file, which begins with 8 bytes for the length of the "
-      "header");
+  require<FileError>(input.size() >= kLengthBytes, input.name(), ": the file has only ",
+                     input.size(),
+                     " bytes, but a safetensors file begins with an 8-byte header length. It may "
+                     "be truncated or in another format; download it again.");
   std::uint64_t length = 0;
   input.read(0, &length, kLengthBytes);
   require<FileError>(length <= kLongestHeader, input.name(), ": the length of the header, ", length,

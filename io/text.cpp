@@ -20,7 +20,7 @@ std::string hex(std::uint32_t value, int digits) {
   return text;
 }
 
-/// Properties of a lead byte. E0, ED, F0 and F4 narrow the range of the second byte, which excludes
+/// Properties of a lead byte. E0, ED, F0 and F4 narrow the range of the second byte, to exclude
 /// overlong forms, surrogates and code points beyond U+10FFFF.
 struct Lead {
   std::size_t length;                // 0: not a lead byte
@@ -75,7 +75,7 @@ std::vector<char32_t> decode_utf8(std::string_view text, const std::string& name
   code_points.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
     const Utf8 found = utf8_at(text, at);
-    if (found.kind != Utf8::character)  // hex() is slow, so only on failure
+    if (found.kind != Utf8::character)  // calls the slow hex() only on failure
       fail<FileError>(name, ": not UTF-8 at byte ", at, " (0x",
                       hex(static_cast<unsigned char>(text[at]), 2),
                       "). Convert the text, or use the byte tokenizer, which accepts any bytes.");
@@ -87,7 +87,7 @@ std::vector<char32_t> decode_utf8(std::string_view text, const std::string& name
 
 std::string encode_utf8(char32_t code_point) {
   const std::uint32_t c = code_point;
-  if ((c >= 0xD800 && c <= 0xDFFF) || c >= 0x110000)  // hex() is slow, so only on failure
+  if ((c >= 0xD800 && c <= 0xDFFF) || c >= 0x110000)  // calls the slow hex() only on failure
     fail<ValueError>("U+", hex(c, 4), " is not a Unicode character");
   const auto tail = [c](int shift) { return static_cast<char>(0x80u | (c >> shift & 0x3Fu)); };
   if (c < 0x80) return {static_cast<char>(c)};

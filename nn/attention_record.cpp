@@ -34,7 +34,8 @@ const Tensor& AttentionRecord::weights(const std::string& layer) const {
 }
 
 Tensor AttentionRecord::mean_entropy() const {
-  require(!entries_.empty(), "AttentionRecord: nothing was recorded. Run the model first.");
+  require(!entries_.empty(),
+          "AttentionRecord: nothing was recorded. Run the model while the record exists.");
   Tensor total;
   for (const Entry& each : entries_) {
     const Tensor entropy = mean(attention_entropy(each.weights));

@@ -183,7 +183,7 @@ KeysValues KVCache::extend(const Scoped& layer, const Tensor& keys, const Tensor
 
 /// Stores a layer's new keys or values and returns all visible ones.
 Tensor KVCache::keep(Tensor& kept, const Tensor& latest) const {
-  if (way_ == Way::slide) {  // keeps the last `capacity`, oldest first
+  if (way_ == Way::slide) {  // keeps the last `capacity` tokens, oldest first
     Tensor all =
         kept.defined()
             ? cat({slice(kept, 2, newest_, before_), slice(kept, 2, 0, newest_), latest}, 2)

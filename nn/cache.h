@@ -22,7 +22,7 @@ struct CacheOptions {
   std::int64_t capacity = 0;  // in tokens
   bool sliding = false;       // if full, true drops the oldest tokens, false throws
   /// Storage format; attention computes in f32 or f64. int8 stores a scale for each token and head.
-  /// With f32, f64 values are also kept unchanged.
+  /// With f32, values are stored unchanged, even if they are f64.
   Precision precision = Precision::f32;
 };
 
@@ -79,7 +79,8 @@ class KVCache {
   const CacheOptions& options() const { return options_; }
 
  private:
-  /// Where new tokens are stored: after the others, over the oldest, or after shifting all.
+  /// Where new tokens are stored: after the others, in place of the oldest, or at the end after all
+  /// others are shifted.
   enum class Way { append, replace, slide };
   struct Layer {
     KeysValues kept;            // `capacity` slots; packed unless f32

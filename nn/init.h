@@ -24,7 +24,7 @@ void truncated_normal_(Tensor& x, double mean = 0, double deviation = 1, double 
 enum class Fan { in, out };
 std::int64_t fan_of(const Tensor& weight, Fan fan);
 
-/// Initializes with variance gain² · 2 / (fan in + fan out), which approximately preserves the
+/// Initializes with variance gain² · 2 / (fan in + fan out). This approximately preserves the
 /// variance of values and gradients. Glorot & Bengio 2010.
 void xavier_uniform_(Tensor& weight, double gain = 1);
 void xavier_normal_(Tensor& weight, double gain = 1);

@@ -38,7 +38,7 @@ void tie(Tensor& alias, const Tensor& original) {
   original.node()->extra().tied = true;
 }
 
-/// Calls f(name, member) for this module and those below it, in the order of members().
+/// Calls f(name, member) for this module and all modules below it, in the order of members().
 template <class F>
 void Module::each_member(const std::string& prefix, F&& f) const {
   for (const Member& member : const_cast<Module*>(this)->members()) {

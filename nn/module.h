@@ -116,7 +116,7 @@ class Module : public Scoped {
 
   /// Replaces parameters and buffers with tensors of this dtype. Existing optimizers then throw.
   void to(Dtype dtype);
-  /// Keeps gradus::to visible in members.
+  /// Without this overload, the member to() would hide gradus::to in derived classes.
   static Tensor to(const Tensor& x, Dtype dtype) { return gradus::to(x, dtype); }
   void zero_grad();
   void freeze(bool frozen = true);  // sets requires_grad of all parameters

@@ -67,8 +67,8 @@ struct BatchNormOptions {
 };
 
 /// Normalizes each channel over the batch to mean 0 and variance 1, then multiplies by weight and
-/// adds bias: [N, width] or [N, width, L]. Training updates the running statistics, even in a const
-/// layer; evaluation uses them. Ioffe & Szegedy 2015.
+/// adds bias. x has shape [N, width] or [N, width, L]. Training updates the running statistics,
+/// even in a const layer; evaluation uses them. Ioffe & Szegedy 2015.
 class BatchNorm1d : public Layer<BatchNorm1d> {
  public:
   explicit BatchNorm1d(std::int64_t width, BatchNormOptions options = {});

@@ -1,4 +1,5 @@
-// Matches by edit distance, where * costs nothing. The nearest names become suggestions.
+// A name matches if its edit distance from the pattern is 0, where * may insert any characters at
+// no cost. If nothing matches, the error suggests the names with the smallest distances.
 #include "gradus/nn/pattern.h"
 
 #include <algorithm>

@@ -27,7 +27,8 @@ class WeightProvider {
 
 /// Returns the members of a layer and of its providers.
 Members with_provider(Members own, const std::unique_ptr<WeightProvider>& provider);
-/// Returns a chain of the same types with undefined members, or null.
+/// Returns a chain of providers of the same types with undefined members, or null if `from` is
+/// null.
 std::unique_ptr<WeightProvider> providers_like(const std::unique_ptr<WeightProvider>& from);
 /// Implements match_structure() for a layer with a provider.
 template <class L>

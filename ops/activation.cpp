@@ -11,8 +11,9 @@
 //   swiglu      y = silu(g) x                       dg = silu'(g) x dy      dx = silu(g) dy
 //   glu         y = a s(b), a and b the halves of x: composed
 //
-// relu saves y, which the next op usually saves too; the others save x. Later ops recompute the
-// output of silu, gelu and swiglu, whose gradients overwrite unshared saved inputs.
+// relu saves y, which the next op usually saves too; the others save x. Consumers recompute the
+// outputs of silu, gelu and swiglu instead of saving them. The gradients of these three ops
+// overwrite the saved inputs if those are unshared.
 #include "gradus/ops/activation.h"
 
 #include <cmath>

@@ -5,8 +5,8 @@
 //   c = a · b    da = dc · b    db = dc · a
 //   c = a / b    da = dc / b    db = −(dc / b) · c
 //
-// Gradients of broadcast operands are summed back. An operand is saved only if the other requires a
-// gradient. A number is stored in the op, not as a tensor.
+// The gradient of a broadcast operand is summed down to the operand's shape. An operand is saved
+// only if the other requires a gradient. A number is stored in the op, not as a tensor.
 
 #include "gradus/ops/arithmetic.h"
 
@@ -150,7 +150,8 @@ struct Negative final : Unary<Negative, Keeps::nothing, Numbers::all> {
   Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {negative(dy)}; }
 };
 
-/// At a tie, each operand gets half of the gradient. Second derivatives ignore the share.
+/// At a tie, each operand gets half of the gradient. Higher derivatives treat this factor as a
+/// constant.
 template <class Self>
 struct Extremum : Binary<Self, Numbers::all> {
   Saved a, b;

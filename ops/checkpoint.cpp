@@ -2,7 +2,7 @@
 //
 //   forward     runs f unrecorded; an observer collects the leaves that it uses
 //   backward    runs f again, recorded, on detached x, and differentiates it with grad()
-//   again       the gradients, joined in one row, are a checkpoint of (dy, x)
+//   again       a recorded backward returns its gradients, concatenated, as a checkpoint of (dy, x)
 //
 // Saved: the inputs, the leaves, and the random generator's state.
 #include "gradus/ops/checkpoint.h"
@@ -21,7 +21,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-/// Collects the inputs of ops that are older than this object.
+/// Collects the op inputs that were created before this object.
 class Reached : public Observer {
  public:
   explicit Reached(const Tensor& any) : start_(make_leaf(any)), scope_(*this) {}
@@ -85,7 +85,7 @@ Tensors gradients(const Replay& run, Tensors x, const Places& wanted, const Tens
   return grad({y}, by, {dy}, {.create_graph = create_graph, .allow_unused = true});
 }
 
-/// Joins gradients in one row, with zeros for undefined ones.
+/// Concatenates the flattened gradients, with zeros for undefined ones.
 Tensor joined(const Tensors& parts, const Tensors& like) {
   Tensors rows;
   for (std::size_t i = 0; i < parts.size(); ++i)

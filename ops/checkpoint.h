@@ -17,7 +17,7 @@ namespace gradus {
 /// f and its captures are kept until backward, and objects that they refer to must live as long. f
 /// must be repeatable: a batch norm would update its running statistics twice. Throws ValueError if
 /// f returns no tensor, and GraphError if f uses a tensor computed outside or if the second run
-/// returns another shape or dtype.
+/// returns a different shape or dtype.
 Tensor checkpoint(const TensorFunction& f, const std::vector<Tensor>& inputs);
 
 /// Like checkpoint, but passes the inputs as separate arguments:

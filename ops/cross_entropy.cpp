@@ -141,7 +141,8 @@ double checked_weights(const char* name, const Tensor& target, std::int64_t clas
   return total;
 }
 
-/// The loss in public ops. Zeroes ignored rows, so that even NaN cannot affect the result.
+/// Computes the loss with public ops. Zeroes ignored rows, so that even NaN cannot affect the
+/// result.
 Tensor cross_entropy_formula(const Tensor& x, const Tensor& classes,
                              const CrossEntropyOptions& options) {
   const Tensor ignored = equal(classes, static_cast<double>(options.ignore_index));

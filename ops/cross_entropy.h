@@ -11,7 +11,7 @@ enum class Reduction { mean, sum, none };
 struct CrossEntropyOptions {
   std::int64_t ignore_index = -100;  // target value to ignore
   double label_smoothing = 0;        // fraction of the target spread over all classes, in [0, 1)
-  Tensor weight = {};                // [V], class weights; the mean divides by the targets' weights
+  Tensor weight = {};  // [V], class weights; the mean divides by the sum of the targets' weights
   Reduction reduction = Reduction::mean;
 };
 /// Returns −log softmax(logits)[target] for logits [..., V] and target i64 [...] in [0, V) or

@@ -7,7 +7,7 @@
 namespace gradus {
 namespace {
 
-/// Returns the inputs, replaced by leaves if they do not require a gradient.
+/// Returns the inputs. Replaces each one that requires no gradient by a leaf that requires one.
 std::vector<Tensor> wanting(const char* who, const std::vector<Tensor>& inputs) {
   require<ValueError>(!inputs.empty(), who, ": no inputs to differentiate. Pass at least one.");
   std::vector<Tensor> out;
@@ -28,7 +28,8 @@ Tensor value_of(const char* who, const TensorFunction& f, const std::vector<Tens
   return y;
 }
 
-/// Checks that v[i] matches of[i], which is an "input" or "output".
+/// Checks that v[i] has the shape and dtype of of[i]. In messages, `what` names the tensors in v,
+/// and `kind` ("input" or "output") those in `of`.
 void require_like(const char* who, const char* what, const std::vector<Tensor>& v, const char* kind,
                   const std::vector<Tensor>& of) {
   require<ValueError>(v.size() == of.size(), who, ": ", v.size(), " ", what, "s for ", of.size(),

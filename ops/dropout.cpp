@@ -2,8 +2,8 @@
 //
 //   dx = dropout(dy) with the same mask
 //
-// Saves only the number of the random stream, from which backward draws the mask again. Backward is
-// the same op, so derivatives of any order exist.
+// Saves only the random stream, from which backward draws the same mask. Backward is the same op,
+// so derivatives of any order exist.
 #include "gradus/ops/dropout.h"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ namespace {
 constexpr std::int64_t kBlock = 1024;        // words per draw, on the stack
 constexpr std::int64_t kGrain = 8 * kBlock;  // a word costs as much as multiple cheap elements
 
-/// y may equal x. Dropped elements are 0, even if NaN. Reads x unconditionally to avoid a branch.
+/// y may equal x. Dropped elements become 0, even if they are NaN. Reads x unconditionally to avoid
+/// a branch.
 template <class T>
 GRADUS_INLINE void drop(const std::uint32_t* words, std::uint32_t threshold, T scale, const T* x,
                         T* y, std::int64_t n) {
@@ -63,7 +64,7 @@ struct Dropout final : Op {
   const char* name() const override { return "dropout"; }
 
   Tensor forward(const Tensor& x) {
-    const bool gives_up_x = std::exchange(in_place, false);  // only in the first run
+    const bool gives_up_x = std::exchange(in_place, false);  // only the first run may overwrite x
     Tensor y = gives_up_x ? reuse_or_empty(x) : Tensor::empty_like(x);
     drop_into(y, mask, kernel::contiguous(x));
     return y;

@@ -134,8 +134,8 @@ Tensor einsum(std::string_view formula, const Tensor& a, const Tensor& b) {
   check_result(formula, result, la + lb);
   check_sizes(formula, la, a, lb, b);
   check_pair("einsum", a, b);
-  // `batch` letters are in both operands and the result, `left` and `right` letters in one and the
-  // result, and `summed` letters in both operands only.
+  // `batch` letters are in both operands and the result, `left` and `right` letters in one operand
+  // and the result, and `summed` letters in both operands only.
   std::string batch, left, right, summed;
   for (const char c : result) (in(la, c) ? in(lb, c) ? batch : left : right) += c;
   for (const char c : la)

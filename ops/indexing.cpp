@@ -40,7 +40,7 @@ void check_index(const char* op, const Tensor& index) {
                       index.dtype(), ". Convert with to(x, Dtype::i64).");
 }
 
-/// Throws unless `index` is at most as large as x, except along `axis`.
+/// Throws if a size of `index`, other than that along `axis`, exceeds the size of x.
 void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) {
   Shape room = x.shape();
   room[axis] = std::numeric_limits<std::int64_t>::max();
@@ -51,7 +51,7 @@ void check_fits(const char* op, const Tensor& x, int axis, const Tensor& index) 
                       "along any axis except ", axis, ".");
 }
 
-/// Returns index [n] viewed as `shape`, repeated along other axes.
+/// Returns index [n] viewed as `shape`, repeated along all axes except `axis`.
 Tensor along(const Tensor& index, int axis, const Shape& shape) {
   Shape line = Shape::filled(shape.rank(), 1);
   line[axis] = index.numel();
@@ -71,7 +71,8 @@ void copy_positions(const T* x, std::int64_t outer, std::int64_t n, std::int64_t
 }
 
 /// Calls f(index[p], x at p, source at p) for each position p of `index`, with x at position 0 of
-/// `axis`. One thread processes a line along `axis`, so its elements may have the same target.
+/// `axis`. A single thread processes each line along `axis`, because elements of a line may have
+/// the same target.
 template <class T, class S, class F>
 void for_each_picked(const Tensor& index, int axis, const Strides& x_strides, T* x,
                      const Strides& s_strides, S* source, F f) {

@@ -4,7 +4,7 @@
 //   backward    dx = dy W      dW = dyᵀ x      db = Σ_n dy_n
 //
 // Saves W, and x unless its producer (a norm, an activation) can recompute it. The matmul adds the
-// bias while writing y, which saves a pass over memory.
+// bias while writing y, to save a pass over memory.
 
 #include "gradus/ops/linear.h"
 

@@ -37,7 +37,7 @@ Tensor causal_sums(const Tensor& q, const Tensor& k, const Tensor& v) {
   return slice(y, 2, 0, T);
 }
 
-/// Computes the attention output. A column of ones appended to v yields the divisor.
+/// Computes the attention output. A column of ones appended to v yields the denominator.
 Tensor normalised(const Tensor& q, const Tensor& k, const Tensor& v, bool causal, double eps) {
   const std::int64_t Dv = v.size(3);
   const Tensor with_ones = cat({v, ones({v.size(0), v.size(1), v.size(2), 1}, v.dtype())}, 3);
@@ -71,7 +71,8 @@ Tensor favor_exponents(const Tensor& x, const Tensor& projection) {
   return linear(x, projection) - 0.5 * sum(square(x), {-1}, true);
 }
 
-/// Exponents are at most max |w|² / 2. A shift 60 below keeps all keys and their sums within f32.
+/// Exponents are at most max |w|² / 2. Subtracting 60 less than that keeps the features and their
+/// sums over keys within the range of f32.
 double safe_shift(const Tensor& projection) {
   return std::max(0.0, 0.5 * max(sum(square(projection), {1})).item() - 60);
 }
@@ -132,7 +133,7 @@ Tensor orthogonal_projection(std::int64_t features, std::int64_t width, const Ra
   std::vector<double> w(rows * D);
   for (std::size_t r = 0; r < rows; ++r) {
     double* row = &w[r * D];
-    double length = 0;  // length of another normal vector
+    double length = 0;  // length of an independent normal vector
     for (std::size_t c = 0; c < D; ++c) {
       const auto index = static_cast<std::int64_t>(r * D + c);
       row[c] = stream.normal(index);

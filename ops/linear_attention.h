@@ -21,12 +21,12 @@ struct LinearAttentionOptions {
   FeatureMap feature = FeatureMap::elu_plus_one;
   bool causal = false;                     // true: query i uses keys 0 … i; requires T = S
   std::vector<std::int64_t> lengths = {};  // number of keys in each example; the rest is padding
-  double eps = 1e-6;                       // added to the divisor
+  double eps = 1e-6;                       // added to the denominator
 };
 
 /// Linear attention (Katharopoulos et al. 2020): q [B, H, T, D], k [B, H, S, D], v [B, H, S, Dv] →
-/// [B, H, T, Dv]. The output is 0 for a query with no keys or a zero divisor. Ignores padding, even
-/// if NaN.
+/// [B, H, T, Dv]. The output is 0 for a query with no keys or a denominator of 0. Ignores padding,
+/// even if NaN.
 Tensor linear_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                         const LinearAttentionOptions& options = {});
 
@@ -36,9 +36,9 @@ struct PerformerOptions {
   std::vector<std::int64_t> lengths = {};  // as in LinearAttentionOptions
 };
 
-/// FAVOR+ attention (Choromanski et al. 2021): unbiased estimates of the numerator and divisor of
-/// softmax attention with scale 1/√D, computed with favor_features() and `projection` [M, D]. The
-/// error decreases as 1/√M and grows with the norms of q and k.
+/// FAVOR+ attention (Choromanski et al. 2021): unbiased estimates of the numerator and denominator
+/// of softmax attention with scale 1/√D, computed with favor_features() and `projection` [M, D].
+/// The error decreases as 1/√M and grows with the norms of q and k.
 ///
 /// Exponents are shifted by one value per query and one for all keys of a head. The shifts cancel,
 /// so the derivative treats them as constants. If causal, the key shift depends only on the

@@ -107,7 +107,7 @@ struct Compare final : Op {
       compare<std::int64_t>(y, x, number.integer());
     else if (in_range && c == std::trunc(c))
       compare<std::int64_t>(y, x, static_cast<std::int64_t>(c));
-    else  // a fraction (below 2⁵³) or out of range: conversion to double preserves the order
+    else  // a fraction (below 2⁵³) or out of range: comparing as double is exact
       compare<std::int64_t>(y, x, in_range ? c : c * std::numeric_limits<double>::infinity());
   }
 

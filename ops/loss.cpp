@@ -54,7 +54,7 @@ Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   return reduced(abs(x - target), reduction);
 }
 
-/// With q = d clamped to [−delta, delta], both cases equal q (d − q/2).
+/// With q = d clamped to [−delta, delta], both cases of the loss equal q (d − q/2).
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction) {
   check_targets("huber_loss", x, target);
   require<ValueError>(delta > 0 && std::isfinite(delta),

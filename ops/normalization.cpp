@@ -78,7 +78,7 @@ GRADUS_INLINE void norm_rows_backward(RowRule<T> rule, const T* x, const T* stat
   }
 }
 
-/// Computes x̂ w + b in public ops.
+/// Computes x̂ w + b with public ops.
 Tensor norm_formula(const Tensor& x, const Tensor& w, const Tensor& b, bool centred, double eps) {
   const Tensor offset = centred ? x - mean(x, -1, true) : x;
   Tensor y = offset * rsqrt(mean(square(offset), -1, true) + eps);  // x̂

@@ -1,6 +1,7 @@
 // The recorder behind GRADUS_TRACE=FILE.html PROGRAM, for programs that link
 // gradus::trace_on_request. Records the main thread. Writes the page after optimizer step
-// GRADUS_TRACE_STEP (default: 1), or after that backward pass without an optimizer, or at exit.
+// GRADUS_TRACE_STEP (default: 1), or after that backward pass if the program has no optimizer. If
+// there is no such step, writes the page at exit.
 #pragma once
 
 #include <cstdio>

@@ -15,7 +15,7 @@ namespace trace {
 namespace {
 
 constexpr std::size_t kEnds = 3;      // lines at each end of a long chain
-constexpr std::size_t kDeepest = 12;  // number of bars; deeper lines state their depth
+constexpr std::size_t kDeepest = 12;  // maximum number of │ bars; deeper lines state their depth
 constexpr std::size_t kWidest = 48;   // columns of the formula
 
 struct Line {

@@ -101,8 +101,8 @@ void NanFinder::on_op_end(const Op& op, std::span<const Tensor* const> inputs, c
   if (made_.size() > kMostNodes) made_.erase(made_.begin());
 }
 
-/// A backward function may discard intermediate results, so only returned gradients count. Keeps
-/// the first inner op for the report.
+/// A backward function may discard intermediate results, so only returned gradients count. Stores
+/// the first inner op that produces NaN or infinity, for the report.
 void NanFinder::look_inside_backward(const Op& op, std::span<const Tensor* const> inputs,
                                      const Tensor& y) {
   if (visits_.empty() || !visits_.back().inside.empty()) return;

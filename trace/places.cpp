@@ -100,7 +100,7 @@ class PlaceWriter {
     return row;
   }
 
-  /// Adds these lines with their surroundings. Adjacent ranges are merged.
+  /// Adds the `named` lines with kAround lines before and after each. Adjacent ranges are merged.
   void show(Id file, const std::set<Id>& named) {
     std::ifstream in(paths_[static_cast<std::size_t>(file)]);
     std::vector<std::string> lines;

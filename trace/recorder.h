@@ -58,12 +58,12 @@ class Recorder : public Observer {
   };
   struct Walk {
     Id id;
-    std::size_t visits;  // number of visits running before this pass
-    std::map<const Node*, std::pair<Id, std::size_t>> sums;  // latest sum, index of count
+    std::size_t visits;  // number of backward functions running before this pass
+    std::map<const Node*, std::pair<Id, std::size_t>> sums;  // latest sum, index in counts
   };
   struct Failure {
     std::string message;
-    Id event, module;  // later events mean that the exception was caught
+    Id event, module;  // if later events exist, the exception was caught
     std::vector<Id> in;
     Id stack;
   };
@@ -86,7 +86,7 @@ class Recorder : public Observer {
   std::vector<Visit> visits_;            // running backward functions, innermost last
   Visit last_{};                         // the visit whose gradients are being accumulated
   std::vector<Walk> walks_;              // running backward passes, innermost last
-  Id before_ = kNone, arrived_ = kNone;  // rows of the current leaf's gradients
+  Id before_ = kNone, arrived_ = kNone;  // tape rows: .grad of the current leaf, dy
   std::map<std::string, Id> updating_from_;
   Recorder* outer_;
   ObserverScope scope_;

@@ -52,7 +52,7 @@ class Tape {
     std::size_t of;  // index into counts
     Json part;
   };
-  using Attention = std::map<std::string, Id>;  // "op", "module", matrices
+  using Attention = std::map<std::string, Id>;  // keys: "op", "module", and names of matrices
   Id add_op(Op op);
   Id add_module(Module module);
   Attention& attention_of(Id op);  // creates it if needed

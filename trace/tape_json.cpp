@@ -7,8 +7,8 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::size_t kLineBytes = 40;  // approximate size of a line of the ledger
-constexpr std::size_t kRowBytes = 56;   // approximate size of a tensor's row
+constexpr std::size_t kLineBytes = 40;  // approximate bytes of an entry of Tape::ledger
+constexpr std::size_t kRowBytes = 56;   // approximate bytes of a tensor's row
 
 }  // namespace
 

@@ -10,7 +10,7 @@
 namespace gradus::trace {
 namespace {
 
-constexpr std::int64_t kBoxes = 24;  // boxes per side of a picture
+constexpr std::int64_t kBoxes = 24;  // maximum cells per side of a grid of means
 constexpr std::int64_t kCorner = 4;  // values shown at each end
 constexpr std::int64_t kBins = 32;
 

@@ -1,4 +1,4 @@
-// Leaves in the graph are reached. The events of a Watch show where other paths end.
+// A leaf is reached if it is in the graph of x. The events of a Watch show where other paths end.
 #include "gradus/trace/why.h"
 #include "gradus/engine/grad_mode.h"
 

@@ -18,7 +18,7 @@ constexpr std::size_t kWaitingBytes = 4096;
 
 MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
     : path_(path), saved_(keep_bytes) {
-  std::error_code none;                                             // ignored; unknown size: −1
+  std::error_code none;  // not read, because the size is -1 after an error
   const bool there = std::filesystem::is_regular_file(path, none);  // a pipe has no size
   const std::int64_t size =
       there ? static_cast<std::int64_t>(std::filesystem::file_size(path, none)) : 0;

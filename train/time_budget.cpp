@@ -1,4 +1,4 @@
-// A check measures only the steps since the last check, to follow changes of speed.
+// Each check of the plan measures only the steps since the last check, to follow changes of speed.
 #include "gradus/train/time_budget.h"
 
 #include <algorithm>

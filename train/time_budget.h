@@ -6,9 +6,9 @@
 //
 //   (N − s)·t + m·e − r
 //
-// seconds. The goal changes if two consecutive checks find the run late by 10 % of r and 5 % of the
-// total time, or early by 10 % of the total time. The smaller of the two deviations determines the
-// new goal:
+// seconds. The goal changes if two consecutive checks find the run late by both 10 % of r and 5 %
+// of the total time, or early by 10 % of the total time. The smaller of the two deviations
+// determines the new goal:
 //
 //   N' = s + (r − m'·e) / t
 //
@@ -73,7 +73,7 @@ class TimeBudget {
 
  private:
   struct State {
-    std::int64_t steps, every, from = 0;  // since the last rescaling: goal, interval, its step
+    std::int64_t steps, every, from = 0;  // current goal and interval; step of the last rescaling
     double at = 0;                        // position(from)
     double seconds = 0, looked = 0;       // at start(); at the last check
     std::int64_t steps_seen = 0;          // since the last check

@@ -33,7 +33,7 @@ std::int64_t whole_number(const io::Checkpoint& checkpoint, const char* fact,
   return number;
 }
 
-/// Reads a double from its stored bits. Resumed runs must compare exact values.
+/// Reads a double from its stored bits, because a resumed run must compare exact values.
 double exact_number(const io::Checkpoint& checkpoint, const char* fact, const std::string& path) {
   return bit_cast<double>(whole_number(checkpoint, fact, path));
 }
@@ -166,9 +166,13 @@ void Trainer::resume() {
                       static_cast<std::uint32_t>(number("random_position")));
   const auto budget = checkpoint.facts.find("pace");  // present only with a time limit
   const bool timed = budget != checkpoint.facts.end();
-  require<FileError>(
-      timed == (options_.time.seconds > 0) && (!timed || budget_.load_state(budget->second)), path,
-      ": was written with a different time limit. Resume with the same limit.");
+  require<FileError>(!timed || options_.time.seconds > 0, path,
+                     ": the run has a time limit, but none is set. Set time.seconds to resume.");
+  require<FileError>(timed || options_.time.seconds == 0, path,
+                     ": the run has no time limit, but time.seconds is ", options_.time.seconds,
+                     ". Set it to 0 to resume.");
+  require<FileError>(!timed || budget_.load_state(budget->second), path,
+                     ": the saved time budget is invalid. Restore the original checkpoint.");
   begin(number("metrics_bytes"));
 }
 
@@ -271,8 +275,8 @@ void Trainer::fail_not_finite(const LossOf& loss_of) {
                    files_.checkpoint(), " holds the last good step.");
 }
 
-/// Logs a change of the plan. end_step() saves a checkpoint. If the run is killed between these
-/// calls, it resumes before the change, and the log is truncated.
+/// Logs a change of the plan. end_step() then saves a checkpoint. If the run is killed in between,
+/// it resumes before the change, and the log is truncated.
 bool Trainer::rescale() {
   const std::optional<Rescale> change = budget_.rescale(step_);
   if (!change || !writes()) return change.has_value();

@@ -128,7 +128,7 @@ class Trainer : private Loop {
 
   using Loop::step;  // completed steps
   const RunFiles& files() const { return files_; }
-  const TimeBudget& budget() const { return budget_; }  // final number of steps
+  const TimeBudget& budget() const { return budget_; }  // the plan, with the final number of steps
   double last() const { return last_; }                 // metric at the last evaluation
   double best() const { return best_; }  // best metric; ±∞ before the first evaluation
   std::int64_t best_step() const { return best_step_; }  // 0: none

@@ -27,7 +27,8 @@ auto eigen(std::string name, const Functor& functor, const typename Functor::Inp
 }
 
 /// Compares AutoDiffScalar's gradient of f(x) with finite differences of f in double. f is generic
-/// in its number type. Leaving that type (std::max, a cast, a table) loses derivatives and fails.
+/// in its number type. If f converts values to another type (std::max, a cast, a table), it loses
+/// derivatives, and the check fails.
 template <class F>
 auto eigen_autodiff(std::string name, F f, const Eigen::VectorXd& x) {
   const auto gradient = [f](const Eigen::VectorXd& at) {

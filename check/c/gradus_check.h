@@ -55,7 +55,7 @@ int gradus_check_set(gradus_check* check, const char* option, double value);
 int gradus_check_run(gradus_check* check, gradus_forward forward, gradus_vjp vjp,
                      gradus_forward reference, void* user);
 
-// Sets the report's message. A function under test calls it before returning non-zero.
+// Sets the report's message. Call it in a function under test before returning non-zero.
 void gradus_check_says(gradus_check* check, const char* message);
 
 // Adds the caller's own check of the gradient of `input`, after a run. A NULL note means that the

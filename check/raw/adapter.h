@@ -15,7 +15,7 @@ struct Jvp {
   F f;
 };
 
-/// A derivative that computes a Jacobian (see check::jacobian()).
+/// A derivative function that returns or writes a Jacobian (see check::jacobian()).
 template <class F>
 struct Jacobian {
   F f;

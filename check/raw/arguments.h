@@ -160,7 +160,7 @@ requires(K < SignatureOf<F>::arity) struct ParameterOf<F, K, Own> {
 template <class F, std::size_t K, class Own>
 using Parameter = typename ParameterOf<F, K, Own>::type;
 
-/// A itself, or a span of mutable elements.
+/// A, except that a span of const elements becomes a span of mutable ones.
 template <class A>
 struct Writable {
   using type = A;

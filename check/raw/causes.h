@@ -34,7 +34,7 @@ inline std::string jacobian_map(const Evidence& evidence) {
   return map;
 }
 
-/// Finds outputs whose dy no gradient uses. Reported only if that explains the errors of all
+/// Finds outputs whose dy no gradient uses. Reports them only if this explains the errors of all
 /// inputs.
 inline Cause unread_upstream(Evidence evidence) {
   const std::size_t rows = evidence.inputs.front().numeric.rows;

@@ -96,7 +96,7 @@ class Raw {
   Raw& output_on(Manifold manifold) { return set(domains_.output, std::move(manifold)); }
   /// Declares that the derivative adds to its buffers.
   Raw& accumulates() { return set(plan_->accumulates, true).set(functions_.accumulates, true); }
-  /// Sets the same function in double, from which finite differences are computed.
+  /// Sets the same function in double precision, whose finite differences are the reference.
   template <class R>
   Raw& reference(R r) {
     static_assert(Plain<R>,
@@ -113,8 +113,9 @@ class Raw {
   /// Compares the full Jacobian, or a sample.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
-  /// Sets a time limit (a std::chrono::duration). Elements without time for separate moves are
-  /// moved together along directions. The report states which errors could be missed.
+  /// Sets a time limit (a std::chrono::duration). If there is no time to move each element
+  /// separately, moves the remaining ones together, along directions. The report states which
+  /// errors this could miss.
   template <class Time>
   Raw& budget(Time time) {
     return set(options.seconds,
@@ -124,7 +125,7 @@ class Raw {
   Raw& parallel(int threads = 0) { return set(options.threads, threads); }
   /// Sets kinks at which one derivative is correct by convention.
   Raw& kinks(std::vector<Kink> at) { return set(options.kinks, std::move(at)); }
-  /// Sets the sample size: elements per input, and directions.
+  /// Sets the size of a sample: the number of elements per input, and of directions.
   Raw& columns(std::size_t n) { return set(options.columns, n); }
   Raw& directions(int n) { return set(options.projections, n); }
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }

@@ -88,8 +88,8 @@ class CheckedFunction {
     return result;
   }
 
-  /// Zeroes the buffers before later calls, which keeps gradients comparable if the declaration is
-  /// wrong.
+  /// Zeroes the buffers before later calls. Gradients are then comparable even if the function was
+  /// wrongly declared to accumulate, or not to.
   void start_from_zeros() { from_zeros_ = true; }
 
   std::vector<Slope> column_of(std::size_t k, const Move& move, Goal goal,

@@ -11,8 +11,8 @@ struct Numeric {
   Tolerance tolerance = {};
   std::vector<Move> moves = {};
 
-  /// Keeps the measured moves: `done` of the first `elements`, and those up to `seen` among the
-  /// others.
+  /// Drops the moves that were not measured. Keeps the first `done` of the `elements` moves of
+  /// single elements, and the moves along directions before index `seen`.
   void keep(std::size_t done, std::size_t elements, std::size_t seen) {
     moves.resize(seen);
     moves.erase(moves.begin() + static_cast<std::ptrdiff_t>(done),
@@ -40,7 +40,7 @@ struct Numeric {
   }
 };
 
-/// The worst comparison of one move. `excess` is the error relative to the allowed error.
+/// The worst comparison of one move (probe.h). `excess` is the error relative to the allowed error.
 struct Mismatch {
   Finding finding = {.verdict = Verdict::pass};
   std::size_t move = 0;

@@ -24,15 +24,15 @@ struct Goal {
   double scale = 0;     // largest derivative measured so far
   bool thorough = false;
   double ulp = std::numeric_limits<double>::epsilon();
-  double unit = 1;                // unit of x
-  double natural = 1;             // size of x for a function without a unit
-  double terms = 0;               // rounding error of intermediate terms, which may exceed f
-  bool one_sided = false;         // allow one-sided differences
+  double unit = 1;         // unit of x
+  double natural = 1;      // size of x for a function without a unit
+  double terms = 0;        // rounding error from intermediate terms that may be larger than f
+  bool one_sided = false;  // allow one-sided differences
   const Values* noise = nullptr;  // noise per output, if it may exceed rounding
 };
 
-/// The unit of the steps: the size of the element, or of its input if the element is nearly 0, or 1
-/// for an input of zeros.
+/// The unit of the steps: the size of the element, or the size of its input if the element is
+/// nearly 0. For an input of zeros, the unit is 1.
 inline double unit_of(double x, double rms) {
   const double unit = std::max(std::abs(x), 0.1 * rms);
   return unit > 1e-100 ? unit : 1.0;
@@ -84,8 +84,8 @@ inline bool smooth(const Slope& s, const Goal& goal) {
   return s.finite() && !one_sided_mismatch(s, goal.scale, goal.tolerance);
 }
 
-/// True if the error estimate is within the tolerance, or is rounding, which a smaller step
-/// increases.
+/// True if the error estimate is within the tolerance, or consists of rounding errors, which a
+/// smaller step would increase.
 inline bool settled(const Slope& s, const Goal& goal) {
   const Tolerance& t = goal.tolerance;
   return smooth(s, goal) &&
@@ -127,10 +127,11 @@ inline double largest_resolved(const std::vector<Slope>& slopes, double start, c
   return start;
 }
 
-/// Re-evaluates outputs that have no slope or a slope hidden by rounding. If large terms cancel
-/// inside f, rounding errors of many ulps make one-sided slopes differ at every step. Their gap is
-/// a fourth difference. At a kink, gap·step is 1/16 of its size by the third step, so a remainder
-/// below 1e4 ulps is rounding. 4 ulps are always allowed.
+/// Determines the rounding errors of outputs that have no slope, or a slope hidden by rounding. If
+/// large terms cancel inside f, rounding errors of many ulps make the one-sided slopes differ at
+/// every step. Their gap is a fourth difference. At a kink, gap · step is proportional to the step:
+/// the third step has 1/16 of the value of the first. A gap · step below 1e4 ulps at that step is
+/// therefore a rounding error. 4 ulps are always allowed.
 inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal& goal,
                                Slope& best) {
   double rounding = 4 * ulp;
@@ -148,8 +149,8 @@ inline void allow_for_rounding(std::vector<Slope> tried, double ulp, const Goal&
 /// One column of the Jacobian: the slope of every output along one input element x, with y = f(x).
 /// Each step costs six calls of f. If x is not finite, all slopes are NaN.
 ///
-/// Steps shrink from the unit. Outputs that remain unsettled get larger steps, steps from the size
-/// of x and from the natural size, and one-sided differences.
+/// Steps shrink from the unit. Outputs that remain unsettled are also measured with larger steps,
+/// with steps that start at the size of x or at the natural size, and with one-sided differences.
 class JacobianColumn {
  public:
   JacobianColumn(const LineFunction& f, double x, double unit, const Values& y, const Goal& goal)
@@ -194,7 +195,7 @@ class JacobianColumn {
     return !smooth(s, goal_) ||
            !(s.only_rounding() || within(s, 1e-4, goal_.scale, goal_.tolerance));
   }
-  /// True if only rounding is visible that could hide a relevant derivative.
+  /// True if only rounding errors are visible, and they could hide a relevant derivative.
   bool drowned(std::size_t i) const {
     const Slope& s = best_[i];
     return s.looks_zero() && (s.noise == 0 || !resolved(s, goal_.scale, goal_.tolerance));

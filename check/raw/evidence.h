@@ -121,7 +121,7 @@ inline Groups groups_along(std::size_t axis, const Dims& shape) {
 inline std::string location(const std::vector<bool>& in, const Dims& shape, const Values& x) {
   const std::int64_t count = std::count(in.begin(), in.end(), true);
   if (count == 0 || count == std::ssize(in)) return "";
-  const auto are_those = [&](auto property) {  // true if exactly the marked ones have the property
+  const auto are_those = [&](auto property) {  // whether exactly the marked elements have it
     for (std::size_t j = 0; j < in.size(); ++j)
       if (in[j] != property(j)) return false;
     return true;

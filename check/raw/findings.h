@@ -16,7 +16,7 @@ enum class Kind {
   linearity,      // dx must be linear in dy
   buffer,         // buffer content was added to or overwritten, contrary to the declaration
   element,        // one input element against one output element
-  projection,     // a weighted sum of outputs, or a direction of all elements
+  projection,     // a weighted sum of outputs, or a move of all elements along a direction
   condition       // wrong only under a condition: strides, precision …
 };
 

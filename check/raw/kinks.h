@@ -16,8 +16,8 @@ struct Kink {
   double share = 0;               // 0: left, 1: right, 0.5: their mean
 };
 
-/// True if the one-sided derivatives differ too much for a smooth point, where they differ by
-/// h³f⁽⁴⁾/2, about 1e-8 at the first step. The limit allows 1e-5 for curvature, 1e-3·turn for an
+/// True if the one-sided derivatives differ by more than at a smooth point. There, the difference
+/// is h³f⁽⁴⁾/2, about 1e-8 at the first step. The limit allows 1e-5 for curvature, 1e-3·turn for an
 /// optimum, and the estimate (about 0 at a kink) for larger rounding errors of f.
 inline bool one_sided_mismatch(const Slope& s, double scale, const Tolerance& t) {
   return !(s.gap() <= 1e-5 * std::max(std::abs(s.value), scale) + 1e-3 * s.turn +

@@ -25,7 +25,8 @@ using Forward = std::function<Values(const Arguments&)>;
 /// differentiable may be empty.
 using Derivative = std::function<Arguments(const Arguments&, const Values& dy)>;
 
-/// Returns the gradient buffers, which contain `start` before the call.
+/// Like Derivative, but adds to or overwrites gradient buffers that contain `start` before the
+/// call. Returns the buffers.
 using DerivativeInto =
     std::function<Arguments(const Arguments&, const Values& dy, const Arguments& start)>;
 

@@ -66,8 +66,8 @@ inline std::vector<Probe> make_probes(std::size_t outputs, std::size_t rows, int
   return result;
 }
 
-/// Returns one move per element of x, or `some` of them and `dense` directions. A direction moves
-/// each element in its own unit.
+/// Returns one move per element of x, or `some` of them and `dense` directions. Along a direction,
+/// each element moves by a multiple of its own unit.
 inline std::vector<Move> make_moves(const Values& x, bool all, std::size_t some, int dense,
                                     Random& random) {
   std::vector<Move> result;

@@ -128,8 +128,8 @@ class Pullback {
     return dx;
   }
 
-  /// Checks that a gradient is tangent, for every dy, because a single gradient may be tangent by
-  /// chance.
+  /// Checks that a gradient is tangent. Called for every dy, because a single gradient may be
+  /// tangent by chance.
   void look_at(Placed& p, const Values& g, const Values& v) const {
     const Values inside = lifted(p.basis, v);
     double outside = 0;

@@ -207,7 +207,8 @@ GRADUS_CHECK_INLINE std::string Report::json() const {
          "\n";
 }
 
-/// Escapes text for XML 1.0, which allows only these three control characters.
+/// Escapes text for XML 1.0, whose only valid control characters are tab, line feed and carriage
+/// return.
 inline std::string xml_of(const std::string& text) {
   std::string result;
   for (const char c : text) {

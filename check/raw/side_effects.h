@@ -25,7 +25,7 @@ class SideEffects {
   }
 
   /// Runs the derivative on zeroed and on filled buffers. Returns false if the results contradict
-  /// the declaration.
+  /// Functions::accumulates.
   bool check_buffers() {
     const bool adds = function_.functions().accumulates;
     const std::size_t before = report_.findings.size();
@@ -33,8 +33,8 @@ class SideEffects {
     Arguments start = function_.filled(0);
     const Arguments clean = function_.into(dy_, start, report_);
     for (std::size_t k = 0; k < start.size(); ++k) {
-      // Uses values as large as the gradient, because rounding could hide an addend. Floats are
-      // exact in buffers of either type.
+      // Uses values as large as the gradient, because rounding could hide an addend. They are
+      // rounded to float, so that buffers of float and of double store them exactly.
       const double size = std::max(largest_of(clean[k]), 1e-30);
       for (double& v : start[k]) v = static_cast<float>(size * random.upstream());
     }
@@ -53,7 +53,8 @@ class SideEffects {
   bool wanted(std::size_t k) const { return function_.inputs()[k].differentiable; }
   const std::string& name(std::size_t k) const { return function_.inputs()[k].name; }
 
-  /// Checks vjp(factor dy) = factor vjp(dy). The factor is a power of two, which adds no rounding.
+  /// Checks vjp(factor dy) = factor vjp(dy). The factor is a power of two, so that scaling adds no
+  /// rounding error.
   void check_linear(const Arguments& answer, double factor) {
     const double share = std::max(1e-6, 10 * tolerance_.rtol);
     const Arguments dx = function_.vjp(scaled(dy_, factor), report_);

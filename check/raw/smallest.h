@@ -19,7 +19,7 @@ Dims find_smallest(Dims sizes, Report& report, Make make) {
       sizes = smaller;
       report = std::move(tried);
     }
-    axis = sizes[axis] == before ? axis + 1 : 0;  // earlier axes may then shrink
+    axis = sizes[axis] == before ? axis + 1 : 0;  // retries the earlier axes
   }
   return sizes;
 }

@@ -14,8 +14,8 @@ inline bool has_unit_norm(const Values& x) {
          std::abs(std::inner_product(x.begin(), x.end(), x.begin(), 0.0) - 1) < 1e-12;
 }
 
-/// Returns the special property of the inputs, or "". Zeros and equal values include symmetric,
-/// diagonal and constant inputs.
+/// Returns the special property of the inputs, or "". Symmetric, diagonal and constant inputs have
+/// zeros or equal values, so they need no separate test.
 inline std::string special_point(const std::vector<Input>& inputs,
                                  const std::vector<Numeric>& numeric = {}) {
   Values all;

@@ -17,8 +17,8 @@ namespace gradus::check {
 class TimeBudget {
  public:
   static constexpr double kColumnCalls = 6;  // calls per column of a smooth function
-  // The remaining time is for repeated measurements, which are more frequent if directions found
-  // errors.
+  // Fractions of the time for a first measurement. The remaining time is for repeated measurements,
+  // which are more frequent for inputs in which directions found errors.
   static constexpr double kShare = 0.9, kShareOfSuspects = 0.6;
 
   TimeBudget(std::string name, const RawOptions& options)
@@ -111,7 +111,7 @@ class TimeBudget {
   }
 
   void share(std::size_t total) {
-    std::vector<std::pair<std::size_t, std::size_t>> order;  // number of elements, input
+    std::vector<std::pair<std::size_t, std::size_t>> order;  // pairs (number of elements, input)
     for (std::size_t k = 0; k < columns_.size(); ++k) order.emplace_back(columns_[k], k);
     std::sort(order.begin(), order.end());
     for (std::size_t left = order.size(); const auto& [size, k] : order) {

@@ -73,7 +73,7 @@ struct Tolerance {
 /// A measured derivative of an output, or a weighted sum of outputs, with respect to one element.
 struct Slope {
   double value = std::numeric_limits<double>::quiet_NaN();
-  double change = 0;  // six-point minus four-point difference, signed because sums add it
+  double change = 0;  // six-point minus four-point difference; signed, because contract() adds it
   double noise = 0;   // rounding of f and x, divided by the step
   double jitter = 0;  // rounding measured by fifth differences, divided by the step
   double left = 0;    // one-sided derivatives

@@ -93,7 +93,8 @@ class VjpCheck {
     const Functions& f = function_.functions();
     const bool rough = f.ulp > std::numeric_limits<double>::epsilon();
     if (rough && f.reference) {
-      // The derivative may have an error of 32 half-ulps of its largest terms per √(terms).
+      // The derivative may have an error of 32 half-ulps of its largest term, times √(number of
+      // terms).
       std::size_t terms = std::max<std::size_t>(outputs(), 16);
       for (const Input& input : function_.inputs()) terms = std::max(terms, input.values.size());
       const double rounding = 16 * f.ulp * std::sqrt(static_cast<double>(terms));
@@ -236,7 +237,7 @@ class VjpCheck {
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
       if (!std::isfinite(a) && (move.blind() || (std::isinf(a) && !seen)))
         result.verdict = Verdict::inconclusive;
-      // If all rows are compared, weighted sums add nothing.
+      // If all rows are compared, weighted sums add no information.
       if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
       const double excess = result.error / result.allowed;
       Mismatch now{located(k, report_.inputs[k], move), m, p,
@@ -267,7 +268,7 @@ class VjpCheck {
   void add_worst(std::size_t k, std::vector<Mismatch> mismatches) {
     std::stable_sort(mismatches.begin(), mismatches.end(), worse_than);
     mismatches.resize(std::min(mismatches.size(), options_.findings));
-    bool traced = false;  // true after a direction led to an element
+    bool traced = false;  // true after a wrong direction was narrowed down to an element
     for (Mismatch& mismatch : mismatches) {
       Finding& finding = mismatch.finding;
       const bool direction = finding.along, fails = finding.verdict == Verdict::fail;

@@ -1,6 +1,6 @@
 // Small blocks come from large regions, with one free list per size class. Each block above 4 MiB
 // has its own mapping, which is reused for similar sizes. Mappings return to the system on request
-// or when memory is short. Regions never do, and consist of huge pages.
+// or when memory is short. Regions consist of huge pages and are never returned.
 #include "gradus/engine/base/memory.h"
 
 #include <pthread.h>
@@ -58,7 +58,8 @@ struct Big {
   bool free;
 };
 
-/// Why an allocation failed. Thrown after the pool is unlocked, because the message may allocate.
+/// The reason why an allocation failed. Thrown after the pool is unlocked, because the message may
+/// allocate.
 struct Refusal {
   const char* reason = nullptr;
   std::int64_t most = 0;

@@ -1,7 +1,7 @@
 // The thread pool. OpenMP creates the threads in a parallel region that never ends, so debuggers,
-// sanitizers and an OpenMP BLAS treat them as OpenMP threads. The pool distributes the work,
-// because an OpenMP region also waits for threads that have not started. That takes milliseconds if
-// another process uses a core.
+// sanitizers and an OpenMP BLAS treat them as OpenMP threads. The pool itself distributes the work.
+// A new OpenMP region for each loop would wait until all of its threads have started, which takes
+// milliseconds if another process uses a core.
 #include "gradus/engine/base/parallel.h"
 
 #include <algorithm>
@@ -44,8 +44,8 @@ struct alignas(64) Share {
   std::int64_t end = 0;
 };
 
-/// State of one parallel_for. A thread starts with the same part of every loop, which its cache may
-/// hold, then takes chunks from other shares.
+/// State of one parallel_for. In every loop, a thread first processes the same share of the range,
+/// because its cache may hold that data. Then it takes chunks from other threads' shares.
 struct Loop {
   std::int64_t n, grain, chunks;
   FunctionRef<void(std::int64_t, std::int64_t)> body;
@@ -151,7 +151,7 @@ class ThreadPool {
 
   std::mutex busy_;
   Share shares_[kMaxThreads];
-  std::atomic<int> asked_for_{0}, started_{0};  // numbers of workers
+  std::atomic<int> asked_for_{0}, started_{0};  // workers: requested, and started
   std::atomic<int> wanted_{0};
   std::atomic<int> loops_{0};
   std::atomic<int> inside_{0};  // number of workers that may be inside a chunk

@@ -79,7 +79,7 @@ double cpu_quota(const std::string& root) {
   each_cgroup(root, "cpu.max", [&](std::istream&& in) {
     if (in >> quota >> period) cores = std::min(cores, quota / period);
   });
-  const std::string cpu = root + "/sys/fs/cgroup/cpu/cpu.cfs_";  // for version 1
+  const std::string cpu = root + "/sys/fs/cgroup/cpu/cpu.cfs_";  // cgroup v1
   if (std::ifstream(cpu + "quota_us") >> quota && quota > 0 &&
       std::ifstream(cpu + "period_us") >> period)
     cores = std::min(cores, quota / period);
@@ -149,7 +149,7 @@ void unmap_pages(void* pages, std::size_t bytes) noexcept { munmap(pages, bytes)
 
 std::size_t physical_memory(const std::string& root) {
   double bytes = double(sysconf(_SC_PHYS_PAGES)) * double(sysconf(_SC_PAGESIZE));
-  for (const char* file : {"memory.max", "memory/memory.limit_in_bytes"})  // for versions 2 and 1
+  for (const char* file : {"memory.max", "memory/memory.limit_in_bytes"})  // cgroup v2, cgroup v1
     each_cgroup(root, file, [&](std::istream&& in) {
       if (double most = 0; in >> most) bytes = std::min(bytes, most);
     });
@@ -200,7 +200,7 @@ std::vector<std::vector<Frame>> symbolize(const std::vector<void*>& calls) {
     void* map = nullptr;
     if (dladdr1(calls[i], &info, &map, RTLD_DL_LINKMAP) == 0) continue;
     const auto* linked = static_cast<link_map*>(map);
-    // libc only calls main().
+    // Skips libc's frames, which only call main().
     if (str_cat(linked->l_name).find("/libc.so") != std::string::npos) continue;
     auto& [addresses, which] =
         asked[*linked->l_name ? linked->l_name : str_cat("/proc/", getpid(), "/exe")];

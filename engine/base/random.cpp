@@ -39,7 +39,7 @@ struct Vector {
 };
 
 // Multiplies the lower halves of the lanes of x and y. Not GRADUS_INLINE, because GRADUS_INLINE
-// functions are first compiled for the baseline.
+// functions are first compiled for the baseline, which lacks these instructions.
 GRADUS_TARGET_AVX512 inline void multiply(Vector<64>::Lanes& x, const Vector<64>::Lanes& y) {
   constexpr __mmask8 kAll = 255;  // all lanes; avoids a GCC 12 warning
   x = (Vector<64>::Lanes)_mm512_maskz_mul_epu32(kAll, (__m512i)x, (__m512i)y);
@@ -51,8 +51,9 @@ inline void multiply(Vector<16>::Lanes& x, const Vector<16>::Lanes& y) {
   x = (Vector<16>::Lanes)_mm_mul_epu32((__m128i)x, (__m128i)y);
 }
 
-// Computes one block per lane, with one word in the lane's lower half. The multiplication ignores
-// the upper half, so it is not cleared. GCC's own code clears it, which takes three times as long.
+// Computes one block per 64-bit lane. The lower half of a lane holds a word of the block. The
+// multiplication ignores the upper half, so it is not cleared. The code that GCC generates clears
+// it and takes three times as long.
 template <int bytes>
 struct Blocks {
   using Lanes = typename Vector<bytes>::Lanes;

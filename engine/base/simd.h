@@ -23,7 +23,8 @@
 #endif
 
 #if defined(__x86_64__)
-// x86-64-v3 and x86-64-v4 by feature: with "arch=x86-64-v4", clang uses only 32-byte vectors.
+// x86-64-v3 and x86-64-v4 as lists of features, because with "arch=x86-64-v4" clang uses only
+// 32-byte vectors.
 #define GRADUS_TARGET_AVX2 __attribute__((target("avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe,popcnt")))
 #define GRADUS_TARGET_AVX512                                                            \
   __attribute__((                                                                       \

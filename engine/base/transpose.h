@@ -61,8 +61,8 @@ GRADUS_INLINE void transpose(const T* x, std::int64_t row, std::int64_t rows, st
   }
 }
 
-/// Copies x [rows, width] from row stride `row` to row stride `apart`, which avoids the cache-set
-/// conflicts of a power of two.
+/// Copies x [rows, width] from row stride `row` to row stride `apart`. Choose a stride that is not
+/// a power of two to avoid cache-set conflicts.
 template <class T>
 void copy_rows(const T* x, std::int64_t row, std::int64_t rows, std::int64_t width, T* to,
                std::int64_t apart) {

@@ -180,7 +180,7 @@ GRADUS_INLINE T sigmoid(T x) {
   return x < T(0) ? low : q;
 }
 
-// Beyond these bounds, the vanishing factor is set to 0, because ∞ · 0 would be NaN.
+// Beyond these bounds, the factor that tends to 0 is set to 0, because ∞ · 0 would be NaN.
 inline constexpr int kSiluEnd = 800, kGeluEnd = 40;
 
 /// x · sigmoid(x) (Elfwing et al. 2017; also called swish).

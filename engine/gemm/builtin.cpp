@@ -11,7 +11,7 @@ namespace {
 
 // Rows of B to prefetch while packing.
 constexpr std::int64_t kFetched = 16;
-// Maximum number of strips for which packing B does not pay off.
+// Up to this number of strips (the rows of A for one tile), packing B does not pay off.
 constexpr std::int64_t kFewStrips = 5;
 // Maximum sizes of C for which dot products are faster than tiles.
 constexpr std::int64_t kFewRows = 8, kFewColumns = 4;
@@ -71,7 +71,7 @@ GRADUS_ALWAYS_INLINE void pack_panel(const Matrix<const T>& b, T* to) {
   if (b.columns < P::columns) std::fill_n(to, b.rows * P::columns, T{0});
   if (b.transposed)
     pack_transposed(b, to, P::columns);
-  else if (b.columns < P::columns)  // the last case has a constant length
+  else if (b.columns < P::columns)  // full panels are separate: their length is constant
     kernel::copy_rows(b.data, b.stride, b.rows, b.columns, to, P::columns);
   else
     for (std::int64_t p = 0; p < b.rows; ++p)
@@ -84,7 +84,7 @@ struct Panels {
   const T* data;
   std::int64_t stride;  // distance between rows in a panel
   std::int64_t next;    // distance between panels
-  const T* edge;        // packed last panel if it is narrower than a tile
+  const T* edge;        // the last panel, packed, if it is narrower than a tile
 };
 
 /// Writes one element of C. `sum` includes alpha.
@@ -189,7 +189,7 @@ GRADUS_ALWAYS_INLINE void tiles(const Matrix<T>& c, const Matrix<const T>& a,
       const Panels<T> right = pack<Set>(b.block(p, j, terms, columns), in_place, packed.data);
       const Matrix<T> part = c.column_range(j, j + columns);
       const Matrix<const T> left = a.column_range(p, p + terms);
-      // Later terms are added to C.
+      // Later passes add their terms to C.
       const Options<T> epilogue =
           p == 0 ? options.at(0, j) : Options<T>{.alpha = options.alpha, .beta = 1};
       if (a.transposed)
@@ -207,7 +207,8 @@ RowsOf<T> rows_of(const Matrix<const T>& few, T* space) {
   return {space, few.rows, few.columns};
 }
 
-/// The matmul on one thread. Dots and tiles are separate, so they do not compete for registers.
+/// The matmul on one thread. Dot products and tiles are compiled separately, so that they do not
+/// compete for registers.
 template <class Set, bool by_dots, class T>
 GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                                   const Matrix<const T>& b, const Options<T>& options) {
@@ -225,7 +226,8 @@ GRADUS_ALWAYS_INLINE void product(Form form, const Matrix<T>& c, const Matrix<co
                 [&](std::int64_t j, std::int64_t i, T sum) { write(i, j, sum); });
     }
   } else {
-    // Treats a contiguous column of C and the residual as a row, so that A is read in place.
+    // If C and the residual are single contiguous columns, treats them as rows, so that A is read
+    // in place.
     const bool is_row =
         c.columns == 1 && c.stride == 1 && options.bias == nullptr && options.residual.stride <= 1;
     tiles<Set>(is_row ? Matrix<T>(c.data, 1, c.rows) : c, is_row ? b.transpose() : a,

@@ -7,7 +7,8 @@
 
 namespace gradus::gemm {
 
-/// The summation scheme, chosen for the entire matmul so that slabs produce the same bits.
+/// The summation scheme. It is chosen for the entire matmul, so that the result does not depend on
+/// how threads divide C.
 enum class Form { tiles, few_rows, few_columns };
 template <class T>
 Form form_of(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b);

@@ -44,7 +44,7 @@ GRADUS_ALWAYS_INLINE T sum_lanes(const V& x) {
   }
 }
 
-/// Prefetch distance in bytes. The hardware does not track eight short interleaved rows.
+/// Prefetch distance in bytes. The hardware prefetcher does not track eight short interleaved rows.
 inline constexpr std::int64_t kAhead = 16384;
 
 /// Calls write(i, j, x_i · y_j) for the first `few` rows of x and the first `many` of y.

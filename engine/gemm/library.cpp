@@ -52,8 +52,9 @@ void require_room() {
   platform::unmap_pages(pages, wanted);
 }
 
-// The pthread build (1) has its own spinning pool. The OpenMP build (2) detects our team and uses
-// one thread; its setter would affect all OpenMP code.
+// OpenBLAS's pthread build (kind 1) has its own spinning thread pool, which is set to one thread.
+// Its OpenMP build (kind 2) uses one thread inside our OpenMP team, and its setter would affect all
+// OpenMP code.
 void prepare_once() {
   static std::once_flag once;
   std::call_once(once, [] {

@@ -1,5 +1,5 @@
-// Runs one slab per thread of our pool, which is at least as fast as the library's threads. A busy
-// core delays only one slab.
+// Splits C into slabs of rows or columns, one per thread of the built-in pool. This is at least as
+// fast as the BLAS library's own threads, and a busy core delays only its slab.
 #include "gradus/engine/gemm/multiply.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace gradus::gemm {
 namespace {
 
-// Slabs are multiples of 16 rows or columns, which is OpenBLAS's largest tile.
+// Slabs are multiples of 16 rows or columns, the size of OpenBLAS's largest tile.
 constexpr std::int64_t kSlabUnit = 16;
 
 template <class T>

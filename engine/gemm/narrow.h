@@ -80,7 +80,8 @@ GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
 
 #if GRADUS_HAS_LEVELS
 // Conversions of one or two instructions, which GCC 12 does not generate. Not GRADUS_INLINE,
-// because GRADUS_INLINE functions are first compiled for the baseline.
+// because GRADUS_INLINE functions are first compiled for the baseline, which lacks these
+// instructions.
 using Floats64 = VectorOf<float, 64>::Type;
 using Floats32 = VectorOf<float, 32>::Type;
 inline constexpr __mmask16 kAllLanes = 0xFFFF;  // avoids a GCC 12 warning

@@ -12,7 +12,8 @@
 namespace gradus::gemm {
 namespace {
 
-// kFewRows: maximum for widening in registers. kPanel: values unpacked together, half an L2 cache.
+// kFewRows: up to this number of rows, weights are widened in registers. kPanel: number of values
+// that are unpacked together; as floats they fill half an L2 cache.
 constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17;
 
 template <class Set, class S>

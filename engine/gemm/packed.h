@@ -1,5 +1,5 @@
-// Weights stored in 16 or 8 bits per value, which speeds up decoding because every token reads
-// every weight. Arithmetic stays in f32.
+// Weights stored in 16 or 8 bits per value. This speeds up decoding, because each token reads every
+// weight. Arithmetic stays in f32.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace gradus::gemm {
 
 /// Storage precision of weights. The maximum rounding error of a value w is:
 ///   bf16   2⁻⁸ |w|
-///   f16    2⁻¹¹ |w|, or 2⁻²⁵
+///   f16    2⁻¹¹ |w|, or 2⁻²⁵ if that is larger
 ///   int8   half a scale: w ≈ scale · q, q in [−127, 127], scale = max |w| / 127 of kScaled values
 enum class Precision { f32, bf16, f16, int8 };
 const char* name(Precision precision);  // for example "bf16"

@@ -1,8 +1,8 @@
 // The inner loop of the built-in matmul: one tile of C, summed in registers.
 //
-// A Set describes an instruction set. For each of `rows` rows of C, a tile needs two vector
-// registers, plus two for B and one for a value of A: 14 · 2 + 3 of 32 with AVX-512, 6 · 2 + 3 of
-// 16 with AVX2. Without fused multiply-add, a product needs one more.
+// A Set describes an instruction set. A tile needs two vector registers for each of its `rows` rows
+// of C, two for B, and one for a value of A. That is 14 · 2 + 3 of 32 registers with AVX-512, and
+// 6 · 2 + 3 of 16 with AVX2. Without fused multiply-add, a product needs one more.
 //
 // After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
 #pragma once
@@ -49,8 +49,8 @@ struct Tile {
   static constexpr std::int64_t fetch_interval = 8;
 };
 
-/// Cache lines that the hardware cannot predict: `step` elements apart, and `tile` elements further
-/// for the next tile.
+/// Addresses of cache lines that the hardware cannot predict. The lines for one tile are `step`
+/// elements apart, and those for the next tile begin `tile` elements later.
 template <class T>
 struct Prefetch {
   const T* line;
@@ -58,7 +58,8 @@ struct Prefetch {
 };
 
 /// Input of a tile: `depth` terms of a strip of A and of B (rows, b_stride apart). The strip of A
-/// has rows, strip_stride apart, or if `transposed_a`, columns, whole_rows apart.
+/// consists of rows that are strip_stride apart or, if `transposed_a`, of columns that are
+/// whole_rows apart.
 template <class T>
 struct TileInput {
   const T *a, *b;

@@ -12,7 +12,7 @@ const char* words_for(State state) {
   return state == State::wrong ? "wrong" : "not done yet";
 }
 
-/// "examples/exercises/01_sum.cpp"
+/// Returns a path such as "examples/exercises/01_sum.cpp".
 std::string file_of(const std::string& name, std::size_t number) {
   return "examples/exercises/" + std::string(number < 10 ? "0" : "") + std::to_string(number) +
          "_" + name + ".cpp";

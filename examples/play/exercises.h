@@ -12,8 +12,8 @@ namespace gradus::play {
 /// An answer that users choose, and the backward pass that the checker runs for it.
 struct Choice {
   std::string text, explanation;
-  check::Vjp backward;   // bug: the code with this line replaced by `fix`; empty without a fix
-  std::string fix = {};  // bug: what the wrong line must be; empty for correct lines
+  check::Vjp backward;   // kind "bug": the code with this line replaced by `fix`
+  std::string fix = {};  // kind "bug": the corrected line; empty if the line is correct
 };
 
 /// A function and the choices for its backward pass. Exactly one choice is right.
@@ -26,9 +26,9 @@ struct Exercise {
   check::Function forward;
   check::Tensors inputs;
   std::vector<std::string> names;  // of the inputs
-  std::vector<Choice> choices;     // bug: the lines of `given`
-  check::Vjp given = {};           // bug: the backward pass with the wrong line
-  std::string source = {};         // bug: address of the original report
+  std::vector<Choice> choices;     // kind "bug": the lines of `given`
+  check::Vjp given = {};           // kind "bug": the backward pass with the wrong line
+  std::string source = {};         // kind "bug": URL of the original report
 };
 
 /// The checker's decision on a choice, and its reports.
@@ -37,7 +37,7 @@ struct Graded {
   std::string report;
 };
 
-/// Returns all exercises. The position in the list + 1 is the number of an exercise.
+/// Returns all exercises. An exercise's number is its position in the list, from 1.
 std::vector<Exercise> exercises();
 
 /// Returns the exercises of one kind.

@@ -24,7 +24,7 @@ Choice wrong(std::string line, std::string explanation, std::string fix, Vjp fix
   return {std::move(line), std::move(explanation), std::move(fixed), std::move(fix)};
 }
 
-/// The gradient of y = −q² / 2 + log q by q.
+/// The gradient of y = −q² / 2 + log q with respect to q.
 Tensor by_distance(const Tensor& w, const Tensor& dy) {
   const Tensor q = 1.0 - w;
   return dy * (1.0 / q - q);

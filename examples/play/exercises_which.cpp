@@ -273,7 +273,7 @@ Exercise embedding_rows() {
             }}}};
 }
 
-/// Returns ds of attention weights p = softmax(s) for dp.
+/// Returns ds, given dp and the attention weights p = softmax(s).
 Tensor scores_gradient(const Tensor& p, const Tensor& dp) { return p * (dp - row_sum(p * dp)); }
 
 Exercise attention_weights() {

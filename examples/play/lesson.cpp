@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostRows = 64;  // and columns
+constexpr std::size_t kMostRows = 64;  // maximum number of rows, and of columns
 
 void check_number(const Field& field, const json& value) {
   if (!value.is_number()) throw FieldError(field.name, "must be a number, got " + value.dump());

@@ -1,4 +1,4 @@
-// What the playground knows about lessons: their parts, and the values that users edit.
+// Describes lessons to the playground: their parts, and the values that users edit.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace gradus::play {
 using Row = std::vector<double>;
 using Rows = std::vector<Row>;
 
-/// A value outside its field's range, or of another kind.
+/// Thrown for a value outside its field's range, or of the wrong kind.
 class FieldError : public Error {
  public:
   FieldError(std::string name, const std::string& problem)
@@ -25,7 +25,7 @@ class FieldError : public Error {
   std::string field;
 };
 
-/// A value that users edit. Limits hold for each number: of a text, for its length.
+/// A value that users edit. The limits apply to each number, or to the length of a text.
 struct Field {
   std::string name, kind, label;
   nlohmann::json value;  // initial
@@ -74,8 +74,8 @@ class Training {
   virtual nlohmann::json picture() { return nlohmann::json::object(); }
 };
 
-/// A function of a lesson. Either `run` or `train` is set. `call` is its call in C++, with {field}
-/// for each value. Empty: name(field, field, …).
+/// A function of a lesson. Either `run` or `train` is set. `call` is the C++ call, with {field} for
+/// each value. If it is empty, the call is name(field, field, …).
 struct Part {
   std::string name, title;
   std::vector<Field> fields;

@@ -25,7 +25,8 @@ class Spiral final : public Training {
     return train_step(net_, optimizer_, batches_[at_++]);
   }
 
-  /// The probability of arm 1 on a grid over [-1, 1]², row by row from the top, and the points.
+  /// Returns the probability of arm 1 on a grid over [-1, 1]², row by row from the top, and the
+  /// points.
   nlohmann::json picture() override {
     const NoGrad not_recorded;
     std::vector<float> grid;

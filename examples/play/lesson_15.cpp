@@ -28,7 +28,8 @@ class Backwards final : public Training {
     return train_step(model_, optimizer_, draw(32, 3 + step % (longest_ - 2)), rate_(step));
   }
 
-  /// The attention of the decoder for a word, and the accuracy for words of `longest` letters.
+  /// Returns the attention of the decoder for a word, and the accuracy for words of `longest`
+  /// letters.
   nlohmann::json picture() override {
     const NoGrad not_recorded;
     Generator own(3);

@@ -37,7 +37,7 @@ class Language final : public Training {
     return loss.item();
   }
 
-  /// A continuation of the prompt, and the attention of all heads over it.
+  /// Returns a continuation of the prompt, and the attention of all heads over it.
   nlohmann::json picture() override {
     const NoGrad not_recorded;
     model_.eval();

@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
       return 2;
     }
     std::string line = trace;
-    std::replace(line.begin(), line.end(), '\n', ' ');  // between JSON values
+    std::replace(line.begin(), line.end(), '\n', ' ');  // breaks between JSON values
     std::printf("{\"trace\":%s,\"text\":%s}\n", line.c_str(),
                 nlohmann::json(play_text()).dump().c_str());
   }

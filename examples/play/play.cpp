@@ -25,7 +25,7 @@ using nlohmann::json;
 
 constexpr std::int64_t kMemory = std::int64_t{192} << 20;
 
-/// While alive, sends what the lesson prints to a file.
+/// While alive, redirects the lesson's output to a file.
 class Printed {
  public:
   Printed() : path_(str_cat("/tmp/play.", getpid())), file_(std::fopen(path_.c_str(), "w+")) {
@@ -217,7 +217,7 @@ int play_begin(int number, const char* parameters) {
   examples::on_false_claim = throw_claim;
   return attempt([&] {
 #ifdef __EMSCRIPTEN__
-    chdir("/gradus");  // where the page keeps the lessons' files
+    chdir("/gradus");  // the directory in which the page stores the lessons' files
 #endif
     const json given = json::parse(parameters);
     require(given.is_object(), "play: parameters must be a JSON object");

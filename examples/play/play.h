@@ -29,11 +29,11 @@ int play_steps(int count, double* losses);
 /* Returns the loss of the last step, or NaN if the part does not train. */
 double play_loss(void);
 
-/* Returns what the lesson has printed since the last step, as plain text. */
+/* Returns the text that the lesson has printed since the last step (plain text, not JSON). */
 const char* play_text(void);
 
-/* Returns what the model in training has learned: {"boundary": …}, {"sample": …, "attention": …},
- * or {}. */
+/* Returns a picture of what the model in training has learned: {"boundary": …},
+ * {"sample": …, "attention": …}, or {} if there is none. */
 const char* play_picture(void);
 
 /* Returns the last failure: {"field": name or "", "message": text}, or {} after a success. */
@@ -44,15 +44,15 @@ const char* play_error(void);
  *   which   the choices are backward passes, of which one is right
  *   factor  the choices are factors for the □ of dx = dy · □
  *   bug     the choices are the lines of a backward pass, of which one is wrong; `source` is the
- *           address of the bug's report, and is "" for the other kinds
+ *           URL of the bug's report, and is "" for the other kinds
  *
  * Leading spaces of a line are its indentation. */
 const char* play_exercises(void);
 
 /* Runs the gradient checker on the choice with index `choice`, from 0, of an exercise. Returns
  * {"correct": bool, "report": text of the checker, "explanation": text}, or NULL if there is no
- * such exercise or choice. For a bug, the report is that of the code as given. If the chosen line
- * is the wrong one, the report of the fixed code follows. */
+ * such exercise or choice. For a bug, the report is about the code as given. If the chosen line is
+ * the wrong one, the report about the fixed code follows. */
 const char* play_check(int exercise, int choice);
 
 #ifdef __cplusplus

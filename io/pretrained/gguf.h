@@ -1,9 +1,8 @@
 // GGUF version 3, the format of llama.cpp's model files.
 //
-// "GGUF" | version u32 | number of tensors u64 | number of facts u64 | per fact: key, type, value |
-// per tensor: name, sizes from the last axis to the first, type, offset | padding to
-// general.alignment (32) | values.
-// https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
+// "GGUF" | version u32 | number of tensors u64 | number of facts (metadata) u64 | per fact: key,
+// type, value | per tensor: name, sizes from the last axis to the first, type, offset | padding to
+// general.alignment (32) | values. https://github.com/ggml-org/ggml/blob/master/docs/gguf.md
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,8 @@ class Facts {
   double number(const char* key, const double* otherwise = nullptr) {
     return get(architecture + "." + key, otherwise);
   }
-  /// Throws FileError, naming them, if some facts of the architecture were not read.
+  /// Throws a FileError that lists the facts of the architecture that were not read, if there are
+  /// any.
   void finish() const {
     std::string left;
     for (const auto& [key, value] : facts_)
@@ -38,7 +39,8 @@ class Facts {
     asked_.insert(key);
     const auto found = facts_.find(key);
     if (found == facts_.end() && otherwise) return *otherwise;
-    require<FileError>(found != facts_.end(), name_, ": the key ", quote(key), " is missing");
+    require<FileError>(found != facts_.end(), name_, ": the metadata key ", quote(key),
+                       " is missing. Download the file or convert the model again.");
     const T* value = std::get_if<T>(&found->second);
     require<FileError>(value != nullptr, name_, ": ", quote(key), " has the wrong type");
     return *value;

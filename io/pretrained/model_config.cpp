@@ -198,7 +198,8 @@ nn::BlockOptions encoder_block(Asked& config) {
 
 using Written = nlohmann::ordered_json;
 
-/// True for query and key heads of equal number, with the default width, biases and layer norms.
+/// True for options with as many key heads as query heads, the default head width, biases and layer
+/// norms.
 bool is_plain(const nn::BlockOptions& o) {
   return o.norm_kind == nn::NormKind::layer && o.kv_heads.value_or(o.heads) == o.heads && o.bias &&
          o.head.position == nn::HeadPosition::none && !o.head.width && !o.head.qk_norm &&

@@ -189,7 +189,7 @@ void PretrainedTokenizer::read_post_processor(const Json& json) {
       if (two.size() != 2) json.at(key).fail("must be a token and its id");
       ids->push_back(id_in(two[1]));
     }
-  } else if (type != "ByteLevel") {  // only moves offsets
+  } else if (type != "ByteLevel") {  // ByteLevel affects only offsets
     refuse_type(json);
   }
 }

@@ -19,7 +19,7 @@ struct StoredTensor {
 };
 
 /// The tensors of safetensors or GGUF files, by name. Opening validates all headers. Values are
-/// read per tensor, which avoids a second copy of the model in memory.
+/// read per tensor, to avoid a second copy of the model in memory.
 class TensorSource {
  public:
   /// Opens a safetensors or GGUF file (recognized by its first bytes), an index of shards

@@ -110,7 +110,7 @@ Characters lower_case(const Characters& text) {
     const Lowered* row = row_of(kLowered, c);
     const bool changes = row && c <= row->last && (c - row->first) % row->step == 0;
     out.push_back(changes ? c - row->first + row->lower : c);
-    if (c == U'İ') out.push_back(0x307);  // keeps the dot; other characters map to one
+    if (c == U'İ') out.push_back(0x307);  // keeps the dot; all others map to one character
   }
   return out;
 }

@@ -27,9 +27,10 @@ struct LoRAAdapter final : WeightProvider {
   Tensor a, b, scale;  // [rank, in], [out, rank], []
 };
 
-/// Adds an adapter to every Linear below `module`, except packed ones, whose name matches `pattern`
+/// Adds an adapter to every unpacked Linear below `module` whose name matches `pattern`
 /// ("*.qkv_proj,*.out_proj", see nn/pattern.h). Freezes all other parameters. Returns the names of
-/// these layers. Throws ValueError if no name matches, a layer already has an adapter, or rank < 1.
+/// the adapted layers. Throws ValueError if no name matches, a layer already has an adapter, or
+/// rank < 1.
 std::vector<std::string> add_adapters(Module& module, const std::string& pattern,
                                       const LoRA& options = {});
 

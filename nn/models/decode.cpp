@@ -52,7 +52,7 @@ Tensor GPTDecoderState::next(const std::vector<Tokens>& tokens) {
                    each.end() - std::min<std::int64_t>(std::ssize(each), model_.options.context));
     step = pad_sequences(all, 0, PaddingSide::left);
   }
-  needs_refill_ = true;  // if the model throws, its layers may hold different tokens
+  needs_refill_ = true;  // if the model throws, its layers may hold different numbers of tokens
   const Tensor logits = model_(step.ids, &cache_, step.lengths);  // [B, T, V]
   needs_refill_ = false;
   seen_ = std::move(all);
@@ -156,8 +156,8 @@ std::vector<Beam> beam_search(DecoderState& model, const Tokens& prompt,
     latest.clear();
     for (const Beam& each : open) latest.push_back({each.tokens.back()});
     sort_and_cut(finished, options.beams);
-    // Log-probabilities only decrease, so no open beam can overtake finished beams that are all
-    // better.
+    // Log-probabilities only decrease. Stops if the best open beam cannot overtake any finished
+    // beam, even at the maximum length.
     const bool done =
         std::ssize(finished) == options.beams && !open.empty() &&
         finished.back().score >= score(open[0].score, static_cast<std::size_t>(options.tokens));

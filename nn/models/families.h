@@ -25,7 +25,7 @@ WeightMap text_classifier_names(const BERTOptions& options);
 /// Map for VisionTransformer. Dosovitskiy et al. 2021.
 WeightMap vision_transformer_names(const VisionTransformerOptions& options);
 
-/// Maps for PyTorch's nn.TransformerEncoder, nn.Transformer, and nn.MultiheadAttention. The latter
+/// Maps for PyTorch's nn.TransformerEncoder, nn.Transformer, and nn.MultiheadAttention, which
 /// becomes MultiHeadAttention or CrossAttention (also with kdim, vdim).
 WeightMap torch_encoder_names();
 WeightMap torch_transformer_names();

@@ -17,7 +17,7 @@ struct GPTOptions {
   std::int64_t layers = 1;
   BlockOptions block = {};      // with head.position none, GPT learns position embeddings
   std::int64_t window = 0;      // a token attends to itself and window − 1 earlier ones; 0: all
-  bool checkpoint = false;      // in training, stores one block at a time, for 1/3 more arithmetic
+  bool checkpoint = false;      // recomputes blocks in backward: less memory, 1/3 more arithmetic
   bool tied = true;             // if true, the output projection is the token embedding
   double embedding_factor = 1;  // scales token vectors before positions are added
   bool zero_init = false;       // if true, projections onto the residual stream start as 0

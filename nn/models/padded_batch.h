@@ -11,7 +11,7 @@ namespace gradus {
 /// The position of padding: after a sequence (right) or before it (left).
 enum class PaddingSide { right, left };
 
-/// Sequences of unequal lengths, padded to one tensor.
+/// Sequences of unequal lengths, padded into one tensor.
 struct PaddedBatch {
   Tensor ids;                         // i64 [B, T], where T is the maximum length
   std::vector<std::int64_t> lengths;  // [B], used by masks and caches

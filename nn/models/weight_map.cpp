@@ -63,7 +63,8 @@ Own own_tensors(const Module& module) {
   return own;
 }
 
-/// Returns the row counts of the other library's tensors, which add up to those of ours.
+/// Returns the row counts of the other library's tensors, which add up to the rows of the Gradus
+/// tensor.
 Rows their_rows(const Link& link, const Own& own) {
   if (link.theirs.size() > 1) return link.rule->parts;
   std::int64_t rows = 0;
@@ -93,7 +94,8 @@ Tensor swap_pairs(const Tensor& x, std::int64_t D, bool to_halves) {
   return reshape(transpose(heads, 1, 2), x.shape());
 }
 
-/// Converts a tensor of the other library to our layout. `part` is its index within a line.
+/// Converts a tensor of the other library to our layout. `part` is its index among the tensors of
+/// its rule.
 Tensor ours_from(const Link& link, const Tensor& x, std::size_t part) {
   const Form form = link.rule->form;
   if (form == Form::transposed && x.rank() == 2) return transpose(x, 0, 1);
@@ -193,7 +195,7 @@ void load_mapped(Module& module, const WeightMap& map, const TensorReader& their
   require<ShapeError>(problems.empty(), "the tensors do not fit ", module.type_name(), ":",
                       problems);
   const NoGrad off;
-  for (const bool again : {false, true})  // other names last, to compare with loaded values
+  for (const bool again : {false, true})  // second names last; their values must match
     for (const Link& link : links)
       if ((link.rule->form == Form::again) == again) fill(link, own, map, theirs);
 }

@@ -20,7 +20,7 @@ enum class Form {
   again        // another name of a tensor; optional, values must be equal
 };
 
-/// One line of a map. "{}" represents indices from 0, and a final ".*" represents .weight and
+/// A rule of a WeightMap. "{}" represents indices from 0, and a final ".*" represents .weight and
 /// .bias. "(q|k|v)" on one side represents multiple tensors, concatenated by rows. A rule is
 /// skipped if the model lacks `ours`.
 ///

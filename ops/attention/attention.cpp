@@ -43,7 +43,8 @@ Tensor with_packed_rows(const Tensor& x) {
   return (x.size(3) <= 1 || x.strides()[3] == 1) && rows_apart ? x : kernel::contiguous(x);
 }
 
-/// Returns a new [B, H, T, D] in memory order [B, T, H, D], which merge_heads need not copy.
+/// Returns a new tensor of shape [B, H, T, D], stored in the order [B, T, H, D], so that
+/// merge_heads need not copy it.
 Tensor empty_heads(std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t D, Dtype dtype) {
   const Tensor x = Tensor::empty({B, T, H, D}, dtype);
   return kernel::strided_view(x, {B, H, T, D}, {T * H * D, D, H * D, 1}, 0);
@@ -73,7 +74,7 @@ struct AttentionBase : Op {
 
  protected:
   Tensor attend(const Heads& x) {
-    if (p.bias.defined() && p.bias.dtype() != x.q.dtype())  // true if rerun in another dtype
+    if (p.bias.defined() && p.bias.dtype() != x.q.dtype())  // if the op is rerun in another dtype
       p.bias = kernel::convert(p.bias, x.q.dtype());
     Tensor out = empty_heads(p.B, p.H, p.T, p.Dv, x.q.dtype());
     lse = Tensor::empty({p.B, p.H, p.T}, x.q.dtype());
@@ -131,7 +132,8 @@ struct Attention final : AttentionBase {
   }
 };
 
-/// Reads packed projections [B, T, 3·H·D] and writes their gradients in place.
+/// Reads q, k and v from packed projections [B, T, 3·H·D] and writes their gradients into one
+/// tensor of that shape.
 struct PackedAttention final : AttentionBase {
   Saved qkv;
 

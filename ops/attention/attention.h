@@ -22,8 +22,8 @@ struct AttentionOptions {
 /// divide H: query head h uses key head h / (H / Hk) (grouped queries, Ainslie et al. 2023; Hk = 1:
 /// Shazeer 2019). A query without visible keys has output 0 and gradient 0. Padding is ignored,
 /// even if NaN. Padding means keys at either end that the mask, or one side of a & b, hides from
-/// every query. A NaN in another key may reach queries that hide it. Saves the log of each row's
-/// sum, from which backward recomputes the weights (Dao et al. 2022).
+/// every query. A NaN in any other key may affect even queries from which the mask hides that key.
+/// Saves the log of each row's sum, from which backward recomputes the weights (Dao et al. 2022).
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const Mask& mask = {}, const AttentionOptions& options = {});
 

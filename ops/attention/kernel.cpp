@@ -1,5 +1,5 @@
 // Attention in tiles (after Dao et al. 2022; Milakov & Gimelshein 2018 for the running maximum).
-// Forward, for a block of queries and each visible span of keys:
+// Forward, for a block of queries and each span (range) of visible keys:
 //
 //   s = q kᵀ · scale + bias   m' = max(m, max s)        p = exp(s − m')
 //   l = l·exp(m − m') + Σ p   o = o·exp(m − m') + p v   at the end: o / l, lse = m + log l
@@ -9,8 +9,8 @@
 //   p = exp(s − lse)          dv += pᵀ dout             dp = dout vᵀ
 //   ds = p (dp − d) · scale   dq += ds k                dk += dsᵀ q
 //
-// Hidden spans and padding are skipped. In partly hidden tiles, hidden scores become −∞ and their
-// weights 0. A query without visible keys has output 0 and gradient 0.
+// Hidden spans and padding are skipped. In spans that are partly hidden, hidden scores become −∞
+// and their weights 0. A query without visible keys has output 0 and gradient 0.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -108,7 +108,7 @@ KeyHead<T> key_head(const AttentionProblem& p, const AttentionInputs<T>& x, std:
   return {packed, {kt, p.D, p.S, Stride{stride}}, {values, p.S, p.Dv}};
 }
 
-/// Divides o by the sums, or sets it to 0 without visible keys.
+/// Divides each row of o by its sum of weights, or sets it to 0 for a query without visible keys.
 template <class T>
 void finish_rows(const Matrix<T>& o, const T* m, const T* l, T* lse) {
   for (std::int64_t r = 0; r < o.rows; ++r) {
@@ -179,13 +179,13 @@ void attention_forward(const AttentionProblem& p, const AttentionInputs<T>& x,
 
 namespace {
 
-/// Buffers of one part. dk and dv have dense rows to avoid cache-set conflicts.
+/// Buffers of one Part (tiling.h). dk and dv have dense rows to avoid cache-set conflicts.
 template <class T>
 struct PartBuffers {
   Tensor memory, sums;
   Matrix<T> kt, vt, k;  // keys and values of the part
   Matrix<T> q, dout;    // one block of queries
-  T *p, *dp;            // scores of one block
+  T *p, *dp;            // weights and their gradients for one block
   Matrix<T> dk, dv;     // `data` is null if not needed
   std::int64_t first;   // first key
 
@@ -280,8 +280,8 @@ void backward_part(const AttentionProblem& p, const Part& part, const AttentionI
     backward_block(p, block_of(p, part, item), x, g, buffers);
 }
 
-/// Writes the first part of a head to `to`, surrounded by zeros, and adds the other parts. Unneeded
-/// gradients have no columns.
+/// Writes a Part's sums to `to`, which has all keys of the head. The first Part of a head also
+/// clears the rows outside `keys`; the others add their sums. Unneeded gradients have no columns.
 template <class T>
 void write_sums(const Matrix<T>& to, const Matrix<T>& sums, Range keys, bool first) {
   if (first) {

@@ -20,7 +20,7 @@ struct AttentionProblem {
   bool narrow = false;       // true if few keys are visible to each block
 
   std::int64_t group() const { return Hk == 0 ? 1 : H / Hk; }  // query heads per key head
-  /// Returns the index of a weight's random word.
+  /// Returns the index of the random word that determines whether dropout keeps a weight.
   std::int64_t index(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) const {
     return ((b * H + h) * T + i) * S + j;
   }

@@ -104,8 +104,8 @@ inline Range keys_of(const AttentionProblem& p, const Part& part) {
   return keys.size() > 0 ? keys : Range{0, 0};
 }
 
-/// Returns one part for each key head, or multiple if there are few heads. Depends only on sizes
-/// and mask, which makes sums reproducible.
+/// Returns one part for each key head, or multiple if there are few heads. The parts depend only on
+/// the sizes and the mask, so sums are reproducible.
 inline std::vector<Part> parts_of(const AttentionProblem& p, std::int64_t least = kPartWork) {
   const std::int64_t heads = p.B * p.Hk;
   const std::int64_t items = (p.T + block_size(p) - 1) / block_size(p) * p.group();

@@ -8,7 +8,7 @@
 namespace gradus {
 
 /// Returns the required gradients of formula(inputs) for dy, for fused ops whose backward must be
-/// differentiable. Each input counts as independent.
+/// differentiable. Treats the inputs as independent, even if one was computed from another.
 Gradients through_formula(const Tensor& dy, const NeedsGrad& needs_grad, std::vector<Tensor> inputs,
                           FunctionRef<Tensor(const std::vector<Tensor>&)> formula);
 

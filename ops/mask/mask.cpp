@@ -35,7 +35,7 @@ class Causal final : public Mask::Rule {
   std::int64_t offset_;
 };
 
-/// Allows the keys before a length, which examples may share.
+/// Allows the keys before a length. Each example has its own length, or all share one.
 class Lengths final : public Mask::Rule {
  public:
   Lengths(const char* what, std::vector<std::int64_t> lengths, bool one)
@@ -143,7 +143,7 @@ class Combined final : public Mask::Rule {
   }
   Coverage coverage(const MaskBlock& block) const override {
     const Coverage a = a_->coverage(block), b = b_->coverage(block);
-    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // one side decides
+    const Coverage decides = both_ ? Coverage::none : Coverage::all;  // decides if one side has it
     if (a == decides || b == decides) return decides;
     return b == Coverage::some ? b : a;
   }
@@ -161,7 +161,7 @@ class Combined final : public Mask::Rule {
 };
 
 /// True if `allowed` [T, T] is true exactly above the diagonal: a causal mask in which true hides.
-/// Returns false for T < 3, where this may be chance, and for [1, T, T].
+/// Returns false for T < 3, where the pattern may be a coincidence, and for [1, T, T].
 bool only_later(const Tensor& allowed) {
   if (allowed.rank() != 2 || allowed.size(0) != allowed.size(1) || allowed.size(0) < 3)
     return false;

@@ -10,7 +10,8 @@
 
 namespace gradus {
 
-/// A query and a key. Positions are absolute: behind a cache, queries start later.
+/// A query and a key. Positions are absolute: after n cached tokens, the first query has position
+/// n.
 struct QueryKey {
   std::int64_t example, head, query, key;
 };
@@ -83,7 +84,7 @@ struct BlockSparse {
   std::int64_t global = 1;  // first blocks whose rows and columns are entirely visible
   std::int64_t random = 2;  // additional random blocks for each block of queries
   std::uint64_t seed = 0;   // seed of the random blocks
-  std::int64_t heads = 1;   // 1: heads share them; otherwise each head draws its own
+  std::int64_t heads = 1;   // 1: heads share the random blocks; otherwise each draws its own
 };
 /// Returns a block-sparse mask. For a causal mask, add & causal_mask(). Throws ValueError for a
 /// negative length or number of blocks, or if `block` or `heads` is below 1.
@@ -96,9 +97,9 @@ Mask dense_mask(const Tensor& allowed);
 
 /// Positions of rows: one list for all examples, or one for each.
 using Positions = std::vector<std::vector<std::int64_t>>;
-/// Applies `mask` to rows at positions other than 0, 1, 2, …: behind a cache, in a ring buffer, or
-/// with unequal lengths. Query row i is at queries[b][i], key row j at keys[b][j]. −1 marks an
-/// empty row, which is hidden and attends to nothing. Throws ValueError below −1.
+/// Applies `mask` to rows at positions other than 0, 1, 2, …: after cached tokens, in a ring
+/// buffer, or with unequal lengths. Query row i is at queries[b][i], key row j at keys[b][j]. −1
+/// marks an empty row, which is hidden and attends to nothing. Throws ValueError below −1.
 Mask remap_positions(const Mask& mask, const Positions& queries, const Positions& keys);
 
 std::ostream& operator<<(std::ostream& out, const Mask& mask);

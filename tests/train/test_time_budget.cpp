@@ -274,7 +274,7 @@ TEST_CASE("a given number of steps does not change on a slow machine", "[once]")
   CHECK_FALSE(train::read_state(trainer.files()).steps);
 
   train::Trainer timed(task.net, task.optimizer, kWarmCosine, task.options(here / "run", 60));
-  CHECK_REFUSES(FileError, timed.resume(), "time limit");
+  CHECK_REFUSES(FileError, timed.resume(), "no time limit", "time.seconds is 60");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Divides optimizer state among processes.
 //
 // All parameters form one flat vector with one part per process. Each process updates its part and
-// stores its state. Results are bitwise independent of the number of processes, because parts begin
-// at multiples of kChunk elements in a parameter, and norms are sums over chunks.
+// stores its state. The number of processes does not change any bit of the results: parts begin at
+// multiples of kChunk elements in a parameter, and norms are sums over chunks.
 #pragma once
 
 #include <cstdint>

@@ -131,8 +131,8 @@ std::size_t Shards::message_size() const {
   return 2 + parameters_ + 2 * static_cast<std::size_t>(most);
 }
 
-/// Returns the sum of this process's part over all shards. Sends each process its part of the local
-/// nodes, and adds the received nodes.
+/// Returns this process's part of the gradient, summed over all shards. Sends each process its part
+/// of the local partial sums (the nodes in fold.h), and adds the partial sums that it receives.
 Tensor Shards::reduce() {
   const int size = transport_.size();
   if (size == 1) return fold_.finish();
@@ -156,7 +156,7 @@ Tensor Shards::reduce() {
     }
     transport_.exchange(out, in);
   }
-  fold_.clear();  // frees memory before adding received nodes
+  fold_.clear();  // frees memory before adding the received partial sums
   Fold whole;
   for (std::size_t r = 0; r < nodes.size(); ++r)
     for (std::size_t k = 0; k < nodes[r].size(); ++k)

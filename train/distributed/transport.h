@@ -33,7 +33,7 @@ class Transport {
 
   /// Sends out[r] to process r, and receives out[rank()] of process r in in[r], which must have the
   /// same length. out[rank()] and in[rank()] may be the same memory. If another process ends or is
-  /// silent, throws an Error (threads), or prints it and exits (MPI).
+  /// silent, throws an Error (threads), or prints a message and exits (MPI).
   void exchange(const std::vector<ConstBytes>& out, const std::vector<Bytes>& in);
 
   /// Ends all processes. The message begins with describe().
@@ -52,7 +52,7 @@ class Transport {
   // ---- implemented with exchange() ----
   /// Concatenates the bytes of all processes in rank order. Process r contributes sizes[r] bytes.
   void all_gather(ConstBytes own, const std::vector<std::size_t>& sizes, Bytes all);
-  /// Concatenates the values of all processes, which contribute equally many.
+  /// Concatenates the values of all processes, each of which contributes the same number.
   template <class T>
   std::vector<T> all_gather(const std::vector<T>& own) {
     std::vector<T> all(own.size() * static_cast<std::size_t>(size()));
@@ -70,7 +70,8 @@ class Transport {
   void barrier() { all_gather(std::vector<char>{0}); }
 
  protected:
-  /// Performs exchange() with the other processes, without the copy to itself.
+  /// Performs exchange() with the other processes. Does not copy the data that this process sends
+  /// to itself.
   virtual void exchange_others(const std::vector<ConstBytes>& out,
                                const std::vector<Bytes>& in) = 0;
 

@@ -28,8 +28,8 @@ struct MuonOptions {
 /// `others` receives embeddings, the head, and parameters that are not matrices.
 class Muon : public Optimizer {
  public:
-  /// Negative group settings default to those of `options`. Throws ShapeError unless all `matrices`
-  /// are matrices.
+  /// Negative group settings default to those of `options`. Throws ShapeError unless all parameters
+  /// in `matrices` have two axes.
   Muon(Group matrices, Group others, const MuonOptions& options = {});
 
  private:
@@ -44,10 +44,11 @@ class Muon : public Optimizer {
 
 /// Approximates U Vᵀ, where x [m, n] = U S Vᵀ. Starts from x / ‖x‖ and runs five steps of X = a X +
 /// b (X Xᵀ) X + c (X Xᵀ)² X with (a, b, c) = (3.4445, −4.7750, 2.0315). Jordan et al. chose these
-/// values for their slope at 0; singular values end between 0.7 and 1.2.
+/// coefficients because they give a steep slope at 0; singular values end between 0.7 and 1.2.
 Tensor newton_schulz(const Tensor& x);
 
-/// Makes the rows of x [m, n] (columns if n < m) less similar, with length 1. Zero rows stay zero.
+/// Makes the rows of x [m, n] (columns if n < m) closer to orthogonal, with length 1. Zero rows
+/// stay zero.
 ///   Q = x, rows of length 1;  T = tril(Q Qᵀ);  Q = T⁻¹ Q, rows of length 1
 /// This is one step of Gauss–Seidel toward orthonormal rows. Southworth & Thomas 2026,
 /// arXiv:2603.17970.

@@ -110,7 +110,7 @@ double Optimizer::apply(std::vector<Piece>& work, double norm, const StepOptions
   return norm;
 }
 
-/// Performs everything that may throw.
+/// Performs all parts of a step that may throw.
 void Optimizer::prepare_all(std::vector<Piece>& work, std::span<const Slot> slots, double factor,
                             double scale) const {
   for (Piece& piece : work) {

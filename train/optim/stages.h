@@ -59,8 +59,8 @@ void for_each_piece(std::vector<Piece>& work, F&& f) {
   });
 }
 
-// Helpers for update rules. They return elements to write (already counted as written), and
-// constants of type T.
+// Helpers for update rules. elements() returns a pointer for writing and does not count the write,
+// because Optimizer::update_all() has counted it. as() converts constants to type T.
 template <class T>
 T* elements(const Tensor& x) {
   return const_cast<T*>(x.data<T>());

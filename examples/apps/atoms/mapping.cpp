@@ -13,11 +13,12 @@ constexpr double kNothingLeft = 1e-8;  // weights below this leave no candidate
 
 using Matrix = std::vector<std::vector<double>>;  // [P][R]
 
-/// Returns the attention in both directions between atoms of the same element, else 0.
+/// Returns, for each pair of atoms, the sum of the attention in both directions if their elements
+/// are equal, and 0 otherwise.
 Matrix looks(const Reaction& reaction, const Tensor& weights) {
   const std::vector<float> seen = weights.to_vector<float>();
   const std::int64_t T = weights.size(0), R = reaction.reactant_atoms;
-  std::vector<std::int64_t> place(reaction.element.size());  // row of each atom, after [CLS]
+  std::vector<std::int64_t> place(reaction.element.size());  // row of each atom; row 0 is [CLS]
   for (std::size_t i = 0; i < reaction.atoms.size(); ++i)
     if (reaction.atoms[i] >= 0)
       place[static_cast<std::size_t>(reaction.atoms[i])] = static_cast<std::int64_t>(i) + 1;
@@ -40,7 +41,7 @@ struct Pair {
   double confidence = 0;
 };
 
-/// Returns the position of the largest share of a row.
+/// Returns the pair whose weight is the largest share of its row's sum.
 Pair surest(const Matrix& matrix) {
   Pair best;
   for (std::size_t p = 0; p < matrix.size(); ++p) {

@@ -16,7 +16,8 @@ struct AtomMap {
 /// same element, and multiplies the weights of the pair's neighbors by 90.
 AtomMap map_atoms(const Reaction& reaction, const Tensor& weights);
 
-/// Returns the reaction with equal numbers for mapped atoms.
+/// Returns the reaction's SMILES, in which atoms that are mapped to each other have the same
+/// number.
 std::string mapped_text(const Reaction& reaction, const AtomMap& map);
 
 }  // namespace gradus::examples

@@ -23,7 +23,7 @@ void ClassifyFlags::add_to(CLI::App& app) {
           "size of the vocabulary, which has the most frequent words");
 }
 
-Need ClassifyFlags::need() const {  // excludes the words, which may be fewer than --vocabulary
+Need ClassifyFlags::need() const {  // excludes word vectors: --vocabulary is a maximum
   return transformer(static_cast<double>(length), static_cast<double>(length), 0);
 }
 

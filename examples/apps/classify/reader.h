@@ -21,7 +21,7 @@ struct Reader final : nn::Module {
   nn::TextClassifier classifier;
 };
 
-/// Accuracy on masked pieces, by the model and by the most frequent piece.
+/// Accuracy on masked pieces: of the model, and of always predicting the most frequent piece.
 struct FilledIn {
   double right, most_frequent;
 };

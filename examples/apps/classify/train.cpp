@@ -14,7 +14,7 @@
 namespace gradus::examples {
 namespace {
 
-constexpr std::int64_t kValidation = 40, kTest = 150;  // snippets per kind
+constexpr std::int64_t kValidation = 40, kTest = 150;  // snippets per type
 constexpr std::int64_t kForLogistic = 4000;            // training snippets
 
 struct Texts {

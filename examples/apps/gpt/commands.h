@@ -1,4 +1,4 @@
-// The commands of gpt. Each loads a run's settings and returns the exit code.
+// The commands of gpt. Each command loads a run's settings and returns the exit code.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std
   return {tokens.begin(), tokens.begin() + std::min(std::ssize(tokens), count)};
 }
 
-/// Measures the mean time of a step without the first, which allocates memory.
+/// Measures the mean time per step, excluding the first step, which allocates memory.
 void time_steps(CostEstimate& cost, nn::GPT& model, const GptFlags& flags, const Corpus& corpus) {
   const ScopedPause trial;  // keeps the trial out of traces
   const std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(flags, model);

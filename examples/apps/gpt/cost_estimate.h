@@ -13,7 +13,7 @@ struct CostEstimate {
   std::int64_t peak_bytes;  // including checkpoints
 };
 
-/// Estimates a run's cost by trial steps, which do not affect the run. All processes receive rank
+/// Estimates a run's cost from trial steps, which do not affect the run. All processes receive rank
 /// 0's estimate.
 CostEstimate estimate_cost(const GptFlags& flags, const Corpus& corpus);
 

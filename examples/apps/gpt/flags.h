@@ -45,7 +45,7 @@ class GptFlags : public ModelFlags {
   Precision precision(const nn::GPT& model) const;
   Precision cache_precision() const;
 
-  /// Returns --out, or runs/book for texts/book.txt. Throws ValueError without both.
+  /// Returns --out, or runs/book for texts/book.txt. Throws ValueError if neither is given.
   std::string directory() const;
   /// Sets sizes that no flag gives. Throws ValueError for unknown presets.
   void choose_config(const std::string& name);
@@ -75,7 +75,7 @@ class GptFlags : public ModelFlags {
   void describe_model(CLI::App& app);
   void describe_recipe(CLI::App& app);
   void take_model();
-  void choose_recipe();  // applies if no flag is given
+  void choose_recipe();  // changes only settings that no flag gives
 };
 
 /// A preset and the text sizes that it is for, in tokens: "10,000 to 10,000,000".

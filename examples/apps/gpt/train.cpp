@@ -19,7 +19,7 @@ constexpr std::int64_t kEvaluationsInTime = 10;  // with --minutes
 
 std::string three_digits(double value) { return str_cat(std::setprecision(3), value); }
 
-/// Throws unless each part has at least context + 1 tokens.
+/// Throws unless the training and held-out parts each have at least context + 1 tokens.
 void require_long_enough(const Corpus& corpus, const GptFlags& flags) {
   const auto wanted = static_cast<std::size_t>(flags.context + 1);
   const bool tenth = flags.validation.empty();

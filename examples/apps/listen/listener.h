@@ -30,7 +30,7 @@ class ConvolutionBlock : public nn::Layer<ConvolutionBlock> {
 };
 
 struct ListenerOptions {
-  std::int64_t bands = 0, frames = 0;  // bands, and the most frames
+  std::int64_t bands = 0, frames = 0;  // number of bands, and maximum number of frames
   std::int64_t classes = 0;
   std::int64_t layers = 1, heads = 1, width = 0, kernel = 5;
   double dropout = 0;

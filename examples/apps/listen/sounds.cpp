@@ -37,7 +37,7 @@ double envelope(const Voice& voice, double time) {
   return std::clamp(std::min(time, voice.duration - time) / kFade, 0.0, 1.0);
 }
 
-/// Returns the value after `turns` periods. `noise` is normally distributed.
+/// Returns the sound's value after `turns` periods. `noise` is normally distributed.
 double wave(Sound sound, double time, double turns, double noise) {
   const double angle = 2 * std::numbers::pi * turns;
   if (sound == Sound::bursts)

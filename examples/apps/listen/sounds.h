@@ -19,12 +19,12 @@ constexpr std::int64_t kSounds = 8;
 constexpr std::array<const char*, kSounds> kSoundNames = {
     "tone",                                  // one pitch
     "rise",                                  // a pitch that glides up by `ratio`
-    "fall",                                  // … down by `ratio`
+    "fall",                                  // a pitch that glides down by `ratio`
     "bursts",                                // noise, on and off
     "trill",                                 // two alternating pitches
     "chord",                                 // three pitches together
     "up",                                    // two pitches, lower first
-    "down"};                                 // … higher first
+    "down"};                                 // two pitches, higher first
 Sound sound_named(const std::string& name);  // throws ValueError
 
 struct Voice {

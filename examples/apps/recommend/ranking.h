@@ -18,14 +18,14 @@ struct Quality {
 };
 constexpr std::int64_t kTop = 10;
 
-/// Returns the rank, from 1. Tied items rank higher.
+/// Returns the rank, from 1. Other items with the same score rank higher.
 std::int64_t rank_of(std::int64_t item, const Scores& scores);
 Quality quality_of(const std::vector<std::int64_t>& ranks);
 
 Scores popularity(const std::vector<History>& histories);
 
-/// Counts which items follow the last two items, or the last one. Counts for the last item break
-/// ties, then popularity.
+/// Predicts the items that most often followed the last two items, or the last one. Counts for the
+/// last item break ties, then popularity.
 class Markov {
  public:
   explicit Markov(const std::vector<History>& histories);

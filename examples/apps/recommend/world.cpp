@@ -60,7 +60,7 @@ class Walk {
   };
   static constexpr double kStay = 0.6;
 
-  /// Draws a fashionable item. Squares of uniform numbers prefer the first items.
+  /// Draws a fashionable item. Squares of uniform numbers favor the first items.
   std::int64_t in_fashion() {
     const double u = static_cast<double>(draws_.below(1000)) / 1000;
     const auto rank = static_cast<std::int64_t>(u * u * kFashionable);

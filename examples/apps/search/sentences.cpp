@@ -33,7 +33,7 @@ Tensor pooled(const Tensor& x, const std::vector<std::int64_t>& lengths) {
   std::vector<float> counted;
   for (const std::int64_t length : lengths)
     for (std::int64_t t = 0; t < T; ++t) counted.push_back(t < length ? 1.0F : 0.0F);
-  const Tensor sums = (x * tensor(counted, {B, T, 1})).sum(1);  // [B, C], along the mean
+  const Tensor sums = (x * tensor(counted, {B, T, 1})).sum(1);  // [B, C], parallel to the means
   return sums / sqrt((sums * sums).sum(1, true));
 }
 

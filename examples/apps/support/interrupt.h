@@ -27,7 +27,8 @@ inline void catch_interrupts() {
 #endif
 }
 
-/// For programs that only write, so that `gpt sample … | head` ends silently.
+/// Makes programs that only write, such as `gpt sample … | head`, end silently when their reader
+/// ends.
 inline void end_when_nobody_reads() {
 #ifdef SIGPIPE
   std::signal(SIGPIPE, SIG_DFL);

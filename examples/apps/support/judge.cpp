@@ -108,7 +108,7 @@ void Judge::number(const std::string& key, std::int64_t value) const {
   const auto at = ranges().find(key);
   if (at == ranges().end()) return;
   const auto& [least, most, rule] = at->second;
-  const auto near = static_cast<double>(value);  // the limits are exact
+  const auto near = static_cast<double>(value);  // may be rounded; the limits are exact
   require(least <= near && near <= most, key, value, ": ", rule);
 }
 

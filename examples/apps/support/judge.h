@@ -24,7 +24,8 @@ struct Need {
   double using_it() const { return 4 * parameters; }
 };
 
-/// Returns the bytes saved for backward: norms, queries, keys, values, feed-forward inputs.
+/// Returns the bytes that blocks save for backward: norms, queries, keys, values, feed-forward
+/// inputs.
 double kept_by_blocks(double layers, double tokens, double width);
 
 inline constexpr const char* kWayOn = "; restore the original files, or start a new run";

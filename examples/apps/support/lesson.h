@@ -20,10 +20,11 @@
 
 namespace gradus::examples {
 
-/// Called by expect() if it is set, and must throw. The playground sets it.
+/// If set, expect() calls this function when a claim is false. It must throw. The playground sets
+/// it.
 inline void (*on_false_claim)(const char* claim) = nullptr;
 
-/// Exits with code 1 if `holds` is false.
+/// Exits with code 1 if `holds` is false and on_false_claim is not set.
 inline void expect(bool holds, const char* claim) {
   if (holds) return;
   if (on_false_claim != nullptr) on_false_claim(claim);
@@ -31,8 +32,8 @@ inline void expect(bool holds, const char* claim) {
   std::exit(1);
 }
 
-/// Returns whether a and b differ by less than 1e-12 times the largest value or 1, which is more
-/// than rounding but less than any mistake.
+/// Returns whether a and b differ by less than 1e-12 times the largest value or 1. This tolerance
+/// exceeds rounding errors, but not the errors that mistakes cause.
 inline bool same(const Tensor& a, const Tensor& b) {
   const std::vector<double> left = a.to_vector<double>(), right = b.to_vector<double>();
   double largest = 1;
@@ -95,7 +96,7 @@ inline void draw(const std::vector<std::pair<std::string, std::string>>& drawing
   }
 }
 
-/// Draws weights of shape [T, S] with a row per written letter and a column per read letter.
+/// Draws weights of shape [T, S], with one row per output letter and one column per input letter.
 inline void draw_weights(const Tensor& weights, const std::string& read,
                          const std::string& written) {
   std::printf("\ncross-attention weights: . < 0.1 < + < 0.5 < #\n    %s\n", read.c_str());

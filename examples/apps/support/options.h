@@ -24,7 +24,7 @@ namespace gradus::examples {
 struct Kept {
   std::string field = "";                 // default: the flag's name
   bool optional = false;                  // older runs may not contain it
-  bool may_differ = false;                // --resume accepts and ignores another value
+  bool may_differ = false;                // --resume accepts and ignores a different value
   std::vector<std::string> choices = {};  // allowed words; empty: any word
 };
 
@@ -32,7 +32,7 @@ class Options {
  public:
   Options() = default;
   virtual ~Options() = default;
-  Options(const Options&) = delete;  // flags point into it
+  Options(const Options&) = delete;  // CLI11's flags point to members of this object
   Options& operator=(const Options&) = delete;
 
   using Value =

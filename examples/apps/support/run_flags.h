@@ -70,7 +70,8 @@ class RunFlags : public Options {
   train::TrainOptions options() const;
   static bool writes();  // true for rank 0
 
-  /// Called before the first step of a new or resumed run, and after the last step.
+  /// Functions that train() calls before the first step of a new or resumed run (begun), and after
+  /// the last step (finished).
   struct Report {
     std::function<void()> begun, finished;
   };
@@ -81,7 +82,7 @@ class RunFlags : public Options {
  protected:
   /// Sets defaults that depend on other flags. Called for a new run before validation.
   virtual void choose_defaults() {}
-  /// Reads fields with several values.
+  /// Reads fields of settings.json that are objects or lists.
   virtual void read_more(SettingsFile&) {}
   virtual void write_more(nlohmann::ordered_json&) const {}
   /// Changes how settings.json stores an existing setting.
@@ -109,7 +110,7 @@ class ModelFlags : public RunFlags {
 
  protected:
   void choose_defaults() override;
-  /// Returns the memory for `tokens` per example, `outputs` logits per token, and `rows` of
+  /// Returns the memory for `tokens` per example, `outputs` logits per token, and `rows` rows of
   /// parameters outside the blocks.
   Need transformer(double tokens, double rows, double outputs) const;
 };

@@ -70,7 +70,7 @@ void TranslateFlags::check(const Judge& judge) const {
                 ": must be dates or sentences");
 }
 
-Need TranslateFlags::need() const {  // excludes steps, as texts are short
+Need TranslateFlags::need() const {  // without Need::step, because texts are short
   Need need = transformer(0, 0, 0);
   need.parameters *= 2;  // encoder and decoder
   need.data = static_cast<double>(examples * 2 * std::int64_t{sizeof(Example)});

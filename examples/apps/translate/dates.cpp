@@ -161,7 +161,8 @@ std::string piece(const std::string& style, const Date& date) {
   return at->second;
 }
 
-/// True for every eleventh day. 11 divides neither the week nor a month.
+/// True for every eleventh day. 11 divides neither 7 nor the length of a month, so these days
+/// include all weekdays and days of the month.
 bool held_out(std::int64_t day) { return day % 11 == 7; }
 
 std::vector<Example> drawn(std::int64_t count, bool from_held_out, Draws& draws) {

@@ -12,7 +12,7 @@ namespace gradus::examples {
 class Templates {
  public:
   explicit Templates(const std::vector<Example>& examples);
-  /// Returns "?" if no example has this shape.
+  /// Returns the target for `source`, or "?" if no training example has the shape of `source`.
   std::string fill(const std::string& source) const;
 
  private:

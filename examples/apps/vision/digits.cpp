@@ -69,7 +69,7 @@ RandomStream stream_of(std::uint64_t seed, std::int64_t picture) {
   return {seed, static_cast<std::uint32_t>(picture), static_cast<std::uint32_t>(picture >> 32)};
 }
 
-constexpr std::int64_t kHandNumbers = 16;  // random numbers per hand; those for the noise follow
+constexpr std::int64_t kHandNumbers = 16;  // random numbers per Hand; those for the noise follow
 
 }  // namespace
 

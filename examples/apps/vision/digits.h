@@ -19,8 +19,8 @@ struct Hand {
   double pen = 2;               // line width in pixels
   double noise = 0;             // standard deviation
 };
-/// Draws a hand: angle ±0.35, scale 0.7 … 1.15, slant ±0.25, shifts ±3, pen 1.5 … 3, noise 0.05 …
-/// 0.25.
+/// Draws a random handwriting: angle ±0.35, scale 0.7 … 1.15, slant ±0.25, shifts ±3, pen 1.5 … 3,
+/// noise 0.05 … 0.25.
 Hand random_hand(const RandomStream& random);
 
 /// Returns each pixel's ink in [0, 1], clamped after noise is added.

@@ -17,10 +17,10 @@ namespace gradus::distributed {
 /// True if mpirun, srun or another MPI launcher started this process.
 bool started_by_mpi();
 
-/// A transport that detects dead processes, which MPI does not: each process reports to rank 0
-/// multiple times per second. If a process ends, or is silent for 5 seconds
-/// (GRADUS_SILENCE=SECONDS; 0: no limit), the others print its describe() and exit with code 3. All
-/// calls must come from one thread.
+/// A transport that, unlike MPI, detects dead processes: each process reports to rank 0 multiple
+/// times per second. If a process ends, or is silent for 5 seconds (GRADUS_SILENCE=SECONDS; 0: no
+/// limit), the others print its describe() and exit with code 3. All calls must come from one
+/// thread.
 class Mpi final : public Transport {
  public:
   /// Calls MPI_Init and checks that all processes run the same program.

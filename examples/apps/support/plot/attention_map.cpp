@@ -15,9 +15,9 @@ namespace gradus::plot {
 namespace {
 
 constexpr int kColours = 64;
-constexpr std::int64_t kMostCells = 128;  // largest number per side
+constexpr std::int64_t kMostCells = 128;  // maximum number of cells per side
 constexpr double kSide = 520;             // longer side in pixels
-constexpr double kLetter = 6.6;           // width in pixels
+constexpr double kLetter = 6.6;           // width of a letter in pixels
 
 using Colour = std::array<std::uint8_t, 3>;
 

@@ -17,7 +17,7 @@ struct Labelled {
   Tensor x, y;
 };
 
-/// Validation selects the weights.
+/// The parts of the data. The validation part selects the best weights.
 enum class Part { training, validation, test };
 
 /// Returns a different seed for each part, so that no example is in two parts.
@@ -52,8 +52,8 @@ double accuracy(const Tensor& scores, const Tensor& y);
 /// Returns the accuracy of always predicting the most frequent class, the lowest if tied.
 double majority_accuracy(const Labelled& training, const Labelled& test);
 
-/// Returns the accuracy of softmax(W x + b), trained from zero weights by 300 steps of AdamW on all
-/// of `training`, with features scaled to mean 0 and variance 1.
+/// Returns the accuracy of logistic regression, softmax(W x + b). Training starts from zero weights
+/// and takes 300 steps of AdamW on all of `training`. Features are scaled to mean 0 and variance 1.
 double logistic_accuracy(const Labelled& training, const Labelled& test, std::int64_t classes);
 
 /// Prints lines such as "  majority  0.100".
