@@ -115,7 +115,12 @@ function lowered(row) {
   const m = constant(Math.max(...row.map(e => e.v)));
   return row.map(e => minus(e, m));
 }
-const softmaxOf = (row, n) => { const e = lowered(row).map(exp); return over(e[n], sum(e)); };
+/** A row of −∞, all of whose keys are masked, has the softmax 0. */
+function softmaxOf(row, n) {
+  if (row.every(e => e.v === -Infinity)) return constant(0);
+  const e = lowered(row).map(exp);
+  return over(e[n], sum(e));
+}
 function logSoftmax(row, n) {
   const r = lowered(row);
   return minus(r[n], log(sum(r.map(exp))));

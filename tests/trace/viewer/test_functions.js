@@ -18,6 +18,8 @@ const X = [[2, 3], kX];
 // [op, inputs as [shape, values], shape of y, y by naive code]
 const kCases = [
   ['softmax', [X], [2, 3], x => rows(x, shares)],
+  ['softmax', [[[2, 3], [-Infinity, -Infinity, -Infinity, -Infinity, 0, 1]]], [2, 3],  // a masked row
+    x => [0, 0, 0, ...shares(x.slice(3))], []],
   ['log_softmax', [X], [2, 3], x => rows(x, r => shares(r).map(Math.log))],
   ['layer_norm', [X, [[3], [1, 2, 3]], [[3], [0.1, 0.2, 0.3]]], [2, 3], (x, w, b) => rows(x, r =>
     scaled(centred(r).map(v => v / Math.sqrt(squares(centred(r)) / 3 + 1e-5)), w, b))],
