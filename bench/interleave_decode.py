@@ -15,7 +15,7 @@ import sys
 
 from interleave import Engine, median
 
-TASKS = {"prompt": 3, "next": 32}  # and how often a round times it
+TASKS = {"prompt": 3, "next": 32}  # task: how often a round times it
 PEERS = {"pytorch": "pytorch_decode.py", "llama.cpp": "llamacpp_decode.py"}
 
 

@@ -5,7 +5,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// y = M x, dx = Mᵀ dy with M[output, element] = rule(output, element).
+/// y = M x and dx = Mᵀ dy, with M[output, element] = rule(output, element).
 using Rule = std::function<double(Index output, Index element)>;
 
 Case linear(const char* name, At shape, Index outputs, const Rule& rule) {

@@ -15,7 +15,8 @@
 namespace gradus::derivations {
 namespace {
 
-/// Unequal primes; an axis of length 1; a first axis longer than the second, and a shorter one.
+/// Most sizes are unequal primes. The trials also have an axis of length 1, and a first axis that
+/// is longer or shorter than the second.
 constexpr std::int64_t kSizes[kTrials][6] = {
     {2, 3, 5, 4, 2, 3}, {5, 2, 3, 1, 3, 2}, {1, 4, 2, 3, 5, 2}};
 
@@ -55,7 +56,7 @@ std::optional<std::string> difference(const Array& got, const Array& expected) {
   return {};
 }
 
-/// Sizes from the case's text. Other letters take the next size of kSizes.
+/// Axis sizes from the case's text. Other letters take the next size of kSizes.
 struct Sizes {
   std::map<char, std::int64_t> of;
   int trial;

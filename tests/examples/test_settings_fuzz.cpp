@@ -1,5 +1,5 @@
-// GRADUS_JUDGE_INPUTS=N (inputs per application) and GRADUS_JUDGE_SEED=S select other inputs. Then
-// no input may take longer than a second.
+// GRADUS_JUDGE_INPUTS=N (inputs per application) and GRADUS_JUDGE_SEED=S select different inputs.
+// In this case, no input may take longer than a second.
 #include <nlohmann/json.hpp>
 #include <random>
 

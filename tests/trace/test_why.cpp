@@ -184,7 +184,8 @@ TEST_CASE("a watch drops freed values and ends with its scope") {
     CHECK(outer.maker_of(tensor({1.0}, Dtype::f64)) == nullptr);
     const Tensor w = leaf({1, 2});
     const Tensor view = reshape(w, {2, 1});
-    CHECK(outer.maker_of(w.detach()) == nullptr);  // a leaf has no maker, even if viewed
+    // A leaf has no maker, even if a view of the leaf has one.
+    CHECK(outer.maker_of(w.detach()) == nullptr);
   }
   CHECK(trace::Watch::current() == nullptr);
 }

@@ -68,7 +68,7 @@ TEST_CASE("a metrics log contains each line once and complete after any failed w
   const std::string path = here / "metrics.jsonl";
   const auto write = [&] {
     train::MetricsLog log(path, 0);
-    for (int i = 0; i < 150; ++i) {  // exceeds the buffer of the log
+    for (int i = 0; i < 150; ++i) {  // more lines than the log's buffer holds
       log.write(
           {{"step", double(i)}, {"loss", 0.123456789}, {"a longer name than usual", 1.0 / 3}});
       if (i % 60 == 59) log.flush();
