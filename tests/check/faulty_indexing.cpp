@@ -42,7 +42,8 @@ double yes(bool b) { return b ? 1 : 0; }
 
 constexpr Index kPicked[] = {4, 1, 1, 0, 1};
 
-/// Index map of element j of shape [2, 3, 5] after permute(2, 0, 1), and after the inverse.
+/// Return the position of element j after permute(2, 0, 1): j is in shape [2, 3, 5], or in shape
+/// [5, 2, 3].
 Index permuted(Index j) { return j % 5 * 6 + j / 5; }
 Index unpermuted(Index j) { return j % 3 * 10 + j / 3; }
 

@@ -32,7 +32,8 @@ Array array_of(const Tensor& x) {
   return out;
 }
 
-/// Half of the allowed difference between neighboring lines: 1e-10, relative for values above 1.
+/// Half of the allowed difference between neighboring lines. This difference is 1e-10, relative for
+/// values above 1.
 constexpr double kTolerance = 5e-11;
 
 std::string shape_of(const Array& a) {

@@ -354,7 +354,8 @@ TEST_CASE("sample --follow prints complete characters as they are drawn") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --tokenizer byte --config cpu --no-trial --steps 1 --out run")
               .code == 0);
-  // Stops at the first output, which would be 4096 bytes without --follow.
+  // Pauses the program at its first output. Without --follow, this output would be a buffer of 4096
+  // bytes.
   const Outcome seen = here.shell(
       Workplace::program() + " sample run --tokens 1000000 --follow >drawn & p=$!; " +
       until("[ -s drawn ]") + "kill -STOP $p; cp drawn part; kill -CONT $p; kill -INT $p; wait $p");

@@ -143,7 +143,7 @@ nn::Translator translator(const Task& task, const Weights& weights) {
               weights);
 }
 
-/// Means over all target tokens, including end tokens.
+/// Returns means over all target tokens, including end tokens.
 Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   const Task task = make_task_of_test("dates", 40, kSeed);
   const nn::Translator model = translator(task, weights);
@@ -160,7 +160,8 @@ Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   return mean;
 }
 
-/// Means over all tokens but the first, each predicted from its window.
+/// Returns means over all tokens but the first. The model predicts each token from the window
+/// before it.
 Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
   CLI::App app;
   GptFlags flags(app);

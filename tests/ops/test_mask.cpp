@@ -117,7 +117,7 @@ TEST_CASE("describe() lists the parts of a mask") {
 
 namespace {
 
-/// Compares coverage() and row() with allows().
+/// Compares coverage() and row() with allows() for the pairs in a block.
 void check_block(const Mask& mask, const MaskBlock& b, bool exact) {
   const std::int64_t n = b.last_key - b.first_key;
   const std::unique_ptr<bool[]> row(new bool[static_cast<std::size_t>(n)]);

@@ -9,7 +9,7 @@ const kRoot = path.resolve(__dirname, '../..'), kEdits = 20;
 // Not compared: lines of code and program names.
 const kElsewhere = ['meta', 'frames', 'stacks', 'sources', 'files'];
 
-/** The same sequence in each run: numbers in [0, 1). */
+/** Random numbers in [0, 1), the same in each run. */
 let seed = 1;
 function random() {
   seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
@@ -76,7 +76,7 @@ function differences(a, b) {
   return [...reordered ? [] : out, ...a.text === b.text ? [] : ['text']];
 }
 
-/** All values and op names, sorted: compilers evaluate the arguments of a call in different orders. */
+/** All values and op names, sorted: compilers evaluate call arguments in different orders. */
 function contents({values, ops}) {
   const texts = (values || []).map(value => JSON.stringify(value));
   const names = ops ? ops.rows.map(row => row[0]) : [];

@@ -123,7 +123,8 @@ class Disk {
   File& file(const std::string& name) { return files_[names_.back().at(name)]; }
 
   std::vector<File> files_;
-  std::vector<std::map<std::string, std::size_t>> names_;     // states; the first is durable
+  // Possible states of the directory; the first one is durable.
+  std::vector<std::map<std::string, std::size_t>> names_;
   std::map<std::string, std::vector<std::string>> versions_;  // name → renamed contents
   std::map<std::string, std::size_t> promised_;  // counts of versions that must survive
   std::set<std::string> growing_;                // files written in place, without versions

@@ -1,4 +1,4 @@
-// Tests the reasons why leaves are not reached.
+// Tests the reasons that why() gives for leaves that backward does not reach.
 #include "gradus/engine/grad_mode.h"
 #include "gradus/trace/why.h"
 
@@ -43,7 +43,7 @@ TEST_CASE("why lists the leaves that the gradient of a tensor reaches") {
 TEST_CASE("why names the unreached parameters of a model") {
   Leaky m;
   m.down.bias.requires_grad_(false);
-  m.unused.set_grad(ones({2}));  // a gradient from another loss
+  m.unused.set_grad(ones({2}));  // this gradient comes from another loss
   const Tensor loss = leaky_loss(m);
   const std::string all = why(loss, m);
   for (const char* name : {"up.weight", "up.bias", "down.weight"})
