@@ -42,8 +42,8 @@ double yes(bool b) { return b ? 1 : 0; }
 
 constexpr Index kPicked[] = {4, 1, 1, 0, 1};
 
-/// Return the position of element j after permute(2, 0, 1): j is in shape [2, 3, 5], or in shape
-/// [5, 2, 3].
+/// Both return the position of element j after permute(2, 0, 1): the first for shape [2, 3, 5], and
+/// the second for shape [5, 2, 3].
 Index permuted(Index j) { return j % 5 * 6 + j / 5; }
 Index unpermuted(Index j) { return j % 3 * 10 + j / 3; }
 

@@ -35,11 +35,11 @@ std::vector<FaultyOp> faulty_not_quite();
 /// Returns distinct values of both signs, none near 0 or 1.
 Values plain_values(Index count, std::uint64_t seed = 1);
 
-/// Replaces the gradient of input k by wrong(in, dy).
+/// Replaces the gradient of input k with wrong(in, dy).
 using Wrong = std::function<Values(const Arguments& in, const Values& dy)>;
 Spoil instead(Index k, const Wrong& wrong);
 
-/// Replaces each element i of the gradient of input k by f(correct value, i).
+/// Replaces each element i of the gradient of input k with f(correct value, i).
 Spoil each(Index k, const std::function<double(double, Index)>& f);
 
 }  // namespace gradus::raw_cases

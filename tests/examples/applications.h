@@ -31,7 +31,7 @@ namespace gradus::testing {
 
 using examples::Part;
 
-/// If set, this part of the data is replaced by other examples.
+/// If set, this part of the data is replaced with other examples.
 inline std::optional<Part> exchanged;
 /// If set, these target sentences replace those of translate's data.
 inline std::map<Part, std::vector<std::string>> translations_wanted;

@@ -38,7 +38,7 @@ const std::vector<Size> kSizes = {
     {"gpt", "--width 64 --layers 4 --context 64 --batch 80 --checkpoint"},
     {"gpt", "--width 64 --layers 8 --context 128 --batch 1 --heads 32 --positions alibi"},
     {"gpt", "--width 128 --layers 2 --heads 64 --context 160 --batch 1",
-     3.5},  // pages of 2 MB add to small sizes
+     3.5},  // pages of 2 MB matter at this size
     {"gpt", "--width 256 --layers 1 --kv-heads 1 --activation swiglu --norm rms"},
     {"translate", "--width 128 --layers 2", 12},
     {"recommend", "--width 32 --layers 4 --batch 100", 5},

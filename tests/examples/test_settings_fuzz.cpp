@@ -104,7 +104,7 @@ struct Worst {
     CHECK((no || ended.code == 0 || ended.code == 130));
     const std::string all = "\n" + ended.err;
     const std::size_t line = all.find("\n" + app.name + ": ");
-    const bool at_once = line == 0;  // nothing, such as the plan of the run, precedes the error
+    const bool at_once = line == 0;  // nothing, not even the plan of the run, precedes the error
     if (no) {
       CHECK(all.find('\n', line + 1) == all.size() - 1);
       CHECK(all.size() - line < 1000);

@@ -20,7 +20,7 @@ using naive::numbers;
 template <class T>
 using Parameters = std::vector<List<T>>;  // in the order of members()
 
-/// Replaces the module's parameters, in order, by the inputs from `next` on. Converts buffers to
+/// Replaces the module's parameters, in order, with the inputs from `next` on. Converts buffers to
 /// the inputs' dtype. In training mode, inputs that require no gradient become new leaves, because
 /// modules require leaves.
 inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) {

@@ -46,8 +46,8 @@ const Function& find(const std::string& name) {
                        [&](const Function& f) { return f.name == name; });
 }
 
-/// Returns whether y has more digits than a double. On some platforms, no y has: long double is a
-/// double, or the C library computes its functions in double.
+/// Returns whether y has more digits than a double. This is never true if long double is a double,
+/// or if the C library computes its functions in double.
 bool is_wide(Real y) { return y != static_cast<Real>(static_cast<double>(y)); }
 
 /// Returns 64 pseudo-random bits per call: the same on every platform.

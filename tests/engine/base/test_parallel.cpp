@@ -153,8 +153,8 @@ TEST_CASE("the first valid variable sets the default number of threads") {
   CHECK(threads_with(std::nullopt, std::nullopt) == gradus::platform::usable_cores());
 }
 
-// Without waiting for the threads, one run in ten crashes. Then at least one of 40 runs crashes
-// with a probability of 98.5 %.
+// If exit did not wait for the threads, one run in ten would crash. 40 runs would detect this with
+// a probability of 98.5 %.
 TEST_CASE("a program may exit while its threads are still starting", "[process]") {
   CHECK(failures("helper: run a loop and exit", 40) == 0);
 #ifdef __unix__

@@ -85,8 +85,8 @@ TEMPLATE_TEST_CASE("every backend and SIMD level agrees with a plain loop", "[ke
   check_options<TestType>(m, n, k);
 }
 
-// Tests sizes below one tile, of one tile, of one tile plus one element along each axis, and of
-// several tiles.
+// Tests sizes of less than a tile, one tile, one tile plus one element along each axis, and several
+// tiles.
 TEMPLATE_TEST_CASE("matmuls agree with a plain loop at tile edges", "", (TileOf<Avx512, float>),
                    (TileOf<Avx512, double>), (TileOf<Avx2, float>), (TileOf<Avx2, double>),
                    (TileOf<Baseline, float>), (TileOf<Baseline, double>)) {

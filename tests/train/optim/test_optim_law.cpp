@@ -39,7 +39,7 @@ struct Setup {
 constexpr double kRate = 0.1, kAdamRate = 0.05;
 constexpr double kMomentum = 0.9, kBeta1 = 0.8, kBeta2 = 0.95, kEps = 1e-3, kNorm = 1.5,
                  kValue = 0.7;
-// Of the matrix parameter; the other parameter is a vector.
+// The sizes of the matrix parameter. The other parameter is a vector.
 constexpr std::int64_t kRows = 3, kColumns = 2;
 constexpr int kSteps = 4;
 
