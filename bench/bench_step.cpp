@@ -77,7 +77,7 @@ void run(const Flags& flags) {
   if (flags.serve) {
     std::puts("ready");
     std::fflush(stdout);
-    floors = serve(trainer, flags.no_floor);  // the caller has the times
+    floors = serve(trainer, flags.no_floor);  // the caller prints the times
   } else {
     times.clear();
     time_rounds(trainer, flags, times, floors);

@@ -56,11 +56,11 @@ struct Contender {
   nn::KVCache seen;
   std::vector<double> token_ms = {}, ratios = {};
   double loss = 0, agreement = 0;
-  Tensor choices = {};  // most likely tokens of the text
+  Tensor choices = {};  // the model's most likely token at each position of the text
 
   double round(const Tensor& next) {
-    nn::KVCache cache = seen;           // shares buffers until
-    std::ignore = model(next, &cache);  // the first token copies them
+    nn::KVCache cache = seen;           // shares its buffers with `seen`
+    std::ignore = model(next, &cache);  // the first token copies the shared buffers
     const double start = now_ms();
     for (int i = 0; i < kTokens; ++i) std::ignore = model(next, &cache);
     return (now_ms() - start) / kTokens;
@@ -132,7 +132,8 @@ double measure_bandwidth() {
 void time_precisions(const nn::GPT& model, const PrecisionBench& bench) {
   const NoGrad off;
   std::vector<Contender> all;
-  all.reserve(4);  // fixed addresses, by which a cache identifies layers
+  // A cache identifies layers by address, so addresses must not change.
+  all.reserve(4);
   const Tensor prompt = randint(0, model.options.vocab, {1, bench.seen});
   const Tensor next = slice(prompt, 1, 0, 1);
   for (const Precision precision :

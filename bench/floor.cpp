@@ -50,7 +50,7 @@ std::vector<Way> ways() {
   return out;
 }
 
-/// Waits until the library's threads, which spin on all cores after a call, sleep.
+/// Waits until the library's threads sleep, because they spin on all cores after a call.
 void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
 
 double median_ms(const Way& way, const Product& p, const Tensor& a, const Tensor& b, Tensor& c) {

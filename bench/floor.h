@@ -17,7 +17,8 @@ struct Product {
     return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   }
 };
-std::vector<Product> products_of(const nn::GPTPreset& preset);  // of the preset's linear layers
+// Returns the matmuls of the preset's linear layers.
+std::vector<Product> products_of(const nn::GPTPreset& preset);
 
 /// Returns 6 · matmul weights · tokens plus the operations of exactly causal attention, forward and
 /// backward. The count is the same for all engines.

@@ -36,7 +36,7 @@ class Engine:
         self.process.stdin.close()
         facts = json.loads(self.process.stdout.readline())
         self.process.wait()
-        rate = facts["gflops"] * facts["median_ms"]  # flop per step
+        rate = facts["gflops"] * facts["median_ms"]  # millions of flop per step
         facts["median_ms"], facts["min_ms"] = round(median(self.times), 3), round(min(self.times), 3)
         facts["gflops"] = round(rate / facts["median_ms"], 1)
         if "peak_gflops" in facts:

@@ -29,7 +29,7 @@ def main():
     for case, sizes in CASES.items():
         turns = [(peer, "slow"), (ours, "default"), (ours, "bare")]
         times = {kind: [] for _, kind in turns}
-        for turn in range(flags.rounds + 1):  # the first one is a warm-up
+        for turn in range(flags.rounds + 1):  # the first round is a warm-up
             for engine, kind in turns if turn % 2 == 0 else reversed(turns):
                 ms = engine.run(f"{case} {kind} 3")
                 if turn > 0:

@@ -15,7 +15,7 @@ import sys
 
 from interleave import Engine, median
 
-TASKS = {"prompt": 3, "next": 32}  # and how often a round times it
+TASKS = {"prompt": 3, "next": 32}  # task: how often a round times it
 PEERS = {"pytorch": "pytorch_decode.py", "llama.cpp": "llamacpp_decode.py"}
 
 
@@ -39,7 +39,7 @@ def main():
         for turn in range(flags.rounds + 1):
             for name in list(engines) if turn % 2 == 0 else reversed(engines):
                 took = engines[name].run(f"{task} {flags.tokens} {times}")
-                if turn > 0:  # the first round warms memory
+                if turn > 0:  # the first round is a warm-up
                     ms[name].append(took)
         ratios = {name: sorted(theirs / own for own, theirs in zip(ms[first], ms[name])) for name in engines}
         print(json.dumps({

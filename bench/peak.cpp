@@ -10,7 +10,8 @@
 namespace gradus::bench {
 namespace {
 
-// Sums are independent, because a multiply-add takes 4 cycles, and two start per cycle.
+// A multiply-add takes 4 cycles, and two start per cycle, so at least 8 independent sums are
+// necessary.
 constexpr int kSums = 12;
 constexpr long kSteps = 1'000'000;  // long enough for all threads to start
 

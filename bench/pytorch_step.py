@@ -96,7 +96,8 @@ def build(torch, flags):
 
 def main():
     flags = parse(__doc__, MODES)
-    width = os.environ.get("ATEN_CPU_CAPABILITY", "default")  # compiled kernels crash under another width
+    # Kernels compiled for another vector width crash.
+    width = os.environ.get("ATEN_CPU_CAPABILITY", "default")
     os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", os.path.join(tempfile.gettempdir(), f"gradus-inductor-{width}"))
     start_with_allocator()
     import torch

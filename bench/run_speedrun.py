@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"  # of tiny Shakespeare
+SHA256 = "86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed"  # checksum of tiny Shakespeare
 TARGETS = {"A": (1.88, 8), "B": (1.4697, 3)}  # nats per character, seeds
 CORES = 2
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -86,7 +86,8 @@ def main():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
     more = [word for trick in flags.without for word in ("--without", trick)]
     more += ["--steps", str(flags.steps)] if flags.steps else []
-    names = [word.lstrip("-") for word in [flags.peer or "", *more] if word]  # other settings, another directory
+    # Other settings use another directory.
+    names = [word.lstrip("-") for word in [flags.peer or "", *more] if word]
     program = [os.path.join(flags.build, "speedrun")]
     if flags.peer:
         program = [sys.executable, os.path.join(HERE, "records", f"{flags.peer}_speedrun.py")]

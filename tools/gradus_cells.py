@@ -10,7 +10,7 @@ import struct
 
 MAX_RANK = 8
 MAX_ELEMENTS = 1 << 48  # a larger count means invalid memory
-MEMBERS = 8  # shown of a list
+MEMBERS = 8  # number of elements shown of a list
 DTYPES = (("f32", "f", 4), ("f64", "d", 8), ("i64", "q", 8), ("bool", "?", 1))
 
 

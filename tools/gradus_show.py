@@ -315,7 +315,7 @@ SHOW = {
     "gradus::Gradient": gradient_text,
     "gradus::Mask": mask_text,
 }
-TITLES = {tensor_text: tensor_title, gradient_text: gradient_title}  # in the line of a frame
+TITLES = {tensor_text: tensor_title, gradient_text: gradient_title}  # shown in the line of a frame
 MODULE, OP, NODE = "gradus::nn::Module", "gradus::Op", "gradus::Node"
 
 

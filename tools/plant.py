@@ -34,7 +34,7 @@ class Misuse(Exception):
 
 @dataclass
 class Bug:
-    line: int  # in the list
+    line: int  # line number in tests/planted.txt
     file: str
     function: str
     before: str

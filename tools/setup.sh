@@ -76,7 +76,7 @@ setup_needs() {
 
   if ! command -v apt-get >/dev/null; then
     echo "Not found: ${missing% } (Debian's package names). Install the equivalents of your system." >&2
-    setup_has g++ && setup_has cmake && setup_has ninja-build && return 0  # CMake looks further
+    setup_has g++ && setup_has cmake && setup_has ninja-build && return 0  # CMake searches more directories
     exit 1
   fi
 
@@ -103,7 +103,7 @@ setup_needs() {
   }
 }
 
-# axe-core, which tests the accessibility of a page.
+# Installs axe-core, which tests the accessibility of a page.
 setup_axe() {
   local into=build/axe
   [ -e $into/axe_playwright_python/axe.min.js ] && return

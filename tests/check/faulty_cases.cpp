@@ -1,4 +1,4 @@
-// Functions with correct derivatives, and checker runs.
+// Defines functions with correct derivatives, and runs the checker on them.
 #include <algorithm>
 #include <sstream>
 #include <utility>

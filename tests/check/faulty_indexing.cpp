@@ -5,7 +5,7 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// y = M x, dx = Mᵀ dy with M[output, element] = rule(output, element).
+/// y = M x and dx = Mᵀ dy, with M[output, element] = rule(output, element).
 using Rule = std::function<double(Index output, Index element)>;
 
 Case linear(const char* name, At shape, Index outputs, const Rule& rule) {
@@ -42,7 +42,8 @@ double yes(bool b) { return b ? 1 : 0; }
 
 constexpr Index kPicked[] = {4, 1, 1, 0, 1};
 
-/// Index map of element j of shape [2, 3, 5] after permute(2, 0, 1), and after the inverse.
+/// Both return the position of element j after permute(2, 0, 1): the first for shape [2, 3, 5], and
+/// the second for shape [5, 2, 3].
 Index permuted(Index j) { return j % 5 * 6 + j / 5; }
 Index unpermuted(Index j) { return j % 3 * 10 + j / 3; }
 

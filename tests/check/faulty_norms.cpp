@@ -83,7 +83,8 @@ Spoil softmax_with(double share, bool with_y, bool sum_goes_on) {
   });
 }
 
-/// A share of 1 keeps the entire term.
+/// The gradient of layer_norm with faults. A share multiplies one of its two mean terms: 1 keeps
+/// the entire term.
 Spoil norm_with(double mean_share, double hat_share, bool with_rstd, bool with_gamma) {
   return instead(0, [=](const Arguments& in, const Values& dy) {
     Values dx(dy.size());

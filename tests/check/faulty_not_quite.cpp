@@ -1,4 +1,4 @@
-// Faults for which a single cause explains all but a few entries.
+// Adds two wrong entries to each fault, so that no single cause explains all wrong entries.
 #include <set>
 #include <utility>
 
@@ -7,7 +7,8 @@
 namespace gradus::raw_cases {
 namespace {
 
-/// Returns an output, and an element in the second half of input k, with a nonzero derivative.
+/// Returns the indices of an output and of an element in the second half of input k. Their
+/// derivative is nonzero.
 std::pair<Index, Index> some_entry(const Case& c, Index k) {
   Arguments in;
   for (const Input& input : c.inputs) in.push_back(input.values);
@@ -24,7 +25,7 @@ std::pair<Index, Index> some_entry(const Case& c, Index k) {
 }  // namespace
 
 std::vector<FaultyOp> faulty_not_quite() {
-  // The pattern of wrong entries does not affect these causes.
+  // The checker finds these causes even with other wrong entries.
   const std::set<std::string> other{"", "NOT LINEAR", "NOT A NUMBER", "UPSTREAM IGNORED"};
   std::vector<FaultyOp> all;
   for (FaultyOp faulty : all_faulty_ops()) {

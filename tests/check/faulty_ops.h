@@ -29,17 +29,17 @@ inline std::vector<FaultyOp> all_faulty_ops() {
   return all;
 }
 
-/// The faults with two more wrong entries each. No single cause explains them.
+/// Returns the faulty ops with two more wrong entries each. No single cause explains all entries.
 std::vector<FaultyOp> faulty_not_quite();
 
 /// Returns distinct values of both signs, none near 0 or 1.
 Values plain_values(Index count, std::uint64_t seed = 1);
 
-/// dx = wrong(in, dy) for input k.
+/// Replaces the gradient of input k with wrong(in, dy).
 using Wrong = std::function<Values(const Arguments& in, const Values& dy)>;
 Spoil instead(Index k, const Wrong& wrong);
 
-/// dx[k][i] = f(correct value, i).
+/// Replaces each element i of the gradient of input k with f(correct value, i).
 Spoil each(Index k, const std::function<double(double, Index)>& f);
 
 }  // namespace gradus::raw_cases

@@ -45,7 +45,7 @@ Vjp x_read(const Host& host, std::size_t input, const std::function<Tensor(const
   };
 }
 
-/// Skips the elements after the last full block of `most` elements.
+/// Sets the gradient of all elements after the last full block of `most` elements to 0.
 Vjp first_block_only(const Host& host, std::size_t input, std::int64_t most) {
   return changed(host, input, [most](const Tensor& dx, const Tensors&, const Tensor&) {
     std::vector<double> v = dx.to(Dtype::f64).to_vector<double>();
@@ -73,7 +73,7 @@ std::vector<FaultyOp> faulty_layout() {
                    x_read(h, 0, [](const Tensor& x) { return swapped(x) ? x * 1.5 : x; }),
                    "LAYOUT"});
   }
-  for (FaultyOp& b : all)  // the dx of these cases does not depend on the first input
+  for (FaultyOp& b : all)  // in these cases, dx does not depend on the first input
     if (b.name == "multiply, x as if row-major" || b.name == "multiply, x transposed" ||
         b.name == "broadcast, x as if row-major" || b.name == "broadcast, x transposed" ||
         b.name == "matmul, x as if row-major" || b.name == "matmul, x transposed" ||

@@ -18,14 +18,14 @@ struct OddLinear final : Op {
   Gradients backward(const Tensor& dy, const NeedsGrad& needs_grad) override {
     const Tensor dx = needs_grad(0) ? matmul(dy, w.value()) : Tensor();
     Tensor dw = matmul(transpose(dy), x.value());
-    if (fault == 2 && !needs_grad(0)) dw = dw * 0.5;             // as if dw and dx shared a sum
-    if (fault == 3) return {dx, needs_grad(0) ? dw : Tensor()};  // wrong input
+    if (fault == 2 && !needs_grad(0)) dw = dw * 0.5;             // as if dw and dx shared one sum
+    if (fault == 3) return {dx, needs_grad(0) ? dw : Tensor()};  // checks the wrong input
     if (fault == 4) return {needs_grad(1) ? dx : Tensor(), dw};
     return {dx, dw};
   }
 };
 
-/// y = x[from : from + 2], whose gradient goes to other positions.
+/// y = x[from : from + 2]. Backward adds dy at other positions.
 struct OddSlice final : Op {
   std::int64_t from = 1, back = 0, step = 1;
   bool whole = false;
@@ -37,7 +37,7 @@ struct OddSlice final : Op {
   }
 };
 
-/// y = x[rows], whose gradient goes to other rows.
+/// y = x[rows]. Backward adds dy to other rows.
 struct OddRows final : Op {
   Tensor rows, back;
   const char* name() const override { return "odd_rows"; }
@@ -47,7 +47,7 @@ struct OddRows final : Op {
   }
 };
 
-/// y = eˣ. Saves x instead of y, overwrites the saved tensor, or detaches it.
+/// y = eˣ. Depending on `fault`, saves x instead of y, overwrites the saved tensor, or detaches it.
 struct OddExp final : Op {
   int fault = 0;
   Saved kept;

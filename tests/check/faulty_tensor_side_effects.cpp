@@ -34,7 +34,7 @@ Vjp unfinished(const Host& host) {
   });
 }
 
-/// Omits the gradient of an input that shares its storage with another input.
+/// Omits the gradient of input `second` if it shares its storage with input `first`.
 Vjp same_twice(const Host& host, std::size_t first, std::size_t second) {
   return [right = host.right, first, second](const Tensors& x, const Tensor& dy) {
     Tensors dx = right(x, dy);
@@ -68,7 +68,7 @@ Host of_f32(Host host) {
   return host;
 }
 
-/// Drops the terms of the second derivative through input k.
+/// Detaches input k in the backward pass, so the second derivative lacks its terms.
 Vjp detached(const Host& host, std::size_t k) {
   return [right = host.right, k](const Tensors& x, const Tensor& dy) {
     Tensors in = x;

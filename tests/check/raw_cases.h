@@ -36,7 +36,7 @@ struct Case {
 
 using Spoil = std::function<void(Arguments& dx, const Arguments& in, const Values& dy)>;
 
-// These functions compile the checker's templates once.
+// Defined in one source file, so that the checker's templates are instantiated only once.
 Report run(const std::string& name, const Functions& functions, const std::vector<Input>& inputs,
            const Options& options = {});
 Report run(const Case& c, const Options& options = {});
@@ -44,7 +44,8 @@ Report run_spoiled(Case c, const Spoil& spoil, const Options& options = {});
 Report run_on(const Domains& domains, const Functions& functions, const std::vector<Input>& inputs,
               const Options& options = {});
 
-Values random_values(Index count, std::uint64_t seed, double scale = 1);  // values in ±2·scale
+// Returns values between −2·scale and 2·scale.
+Values random_values(Index count, std::uint64_t seed, double scale = 1);
 
 Case elementwise(const std::string& name, Values x, double (*f)(double), double (*df)(double));
 

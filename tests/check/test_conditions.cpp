@@ -14,7 +14,7 @@ namespace gradus {
 
 namespace op {
 
-/// The backward pass of a leaf's second node is wrong.
+/// Computes a wrong gradient in the second node that uses a leaf.
 struct Jealous final : Op {
   static inline std::uint64_t latest = 0;  // id of the last leaf
   Saved x;
@@ -33,7 +33,7 @@ struct Jealous final : Op {
   }
 };
 
-/// The second backward pass overwrites the first gradient.
+/// The second backward pass overwrites the gradient that the first one returned.
 struct Rewriting final : Op {
   Saved x;
   Tensor first;
@@ -66,8 +66,8 @@ struct Product final : Op {
   }
 };
 
-/// Never writes the last element, which is NaN if memory is poisoned, and otherwise correct by
-/// chance.
+/// Backward never writes the last element, which is NaN if memory is poisoned, and otherwise
+/// correct by chance.
 struct Unfinished final : Op {
   const char* name() const override { return "unfinished"; }
   Tensor forward(const Tensor& x) {
@@ -343,7 +343,8 @@ TEST_CASE("conditions: invalid inputs must throw the same message, recorded or n
   options.refused = {{values({2}).requires_grad_()}};
   const Report lax = check::gradients("strict", strict, {values({3})}, options);
   INFO(lax);
-  CHECK(lax.inputs[0].cause.name == "");  // both calls receive a leaf
+  // In both calls, the input requires a gradient, so both throw the same message.
+  CHECK(lax.inputs[0].cause.name == "");
   options.refused = {{values({3})}};
   caught(check::gradients("strict", strict, {values({3})}, options), "ERRORS");
   const auto recorded_only = [](const Tensors& in) {
@@ -382,7 +383,7 @@ TEST_CASE("conditions: the report shows the smallest inputs that also fail") {
   CHECK(has(product.smallest, "x0 [3,1], x1 [1,1]: d out["));
   CHECK(has(product.smallest, "/ d x1[0,0]"));
   Options given, options;
-  given.upstream = values({3, 5, 7}, 2);  // does not fit smaller inputs
+  given.upstream = values({3, 5, 7}, 2);  // this gradient does not fit smaller inputs
   CHECK(has(check::vjp("softmax", f, no_dot, {values({3, 5, 7})}, given).smallest, "[1,1,1]"));
   options.smallest = false;
   CHECK(check::vjp("softmax", f, no_dot, {values({3, 5})}, options).smallest.empty());

@@ -87,7 +87,7 @@ std::vector<Subject> subjects() {
        {1, 0.25}}};
 }
 
-/// Multiplies the derivative by `factor`. A derivative of 0 becomes factor - 1.
+/// Checks a derivative multiplied by `factor`. A derivative of 0 becomes factor - 1.
 Report report_of(const Subject& s, double x, double factor, const Options& options = {}) {
   const auto vjp = [&s, factor](const Arguments& in, const Values& dy) {
     const Values d = s.df(in[0][0]);

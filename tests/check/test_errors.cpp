@@ -75,7 +75,7 @@ TEST_CASE("errors: a function that returns no tensor or another dtype is rejecte
   rejected<DtypeError>(with([](const Tensors& in) { return in[0].to(Dtype::f32); }), "rough",
                        "f32");
   rejected<ValueError>(with([](const Tensors&) { return Tensor(); }), "rough");
-  // Exceptions of the function at the given inputs propagate.
+  // Exceptions that the function throws at the given inputs propagate.
   rejected<ShapeError>(with([](const Tensors& in) { return in[0] + zeros({7}, Dtype::f64); }), "7");
   rejected<std::runtime_error>(
       with([](const Tensors&) -> Tensor { throw std::runtime_error("out of cheese"); }),

@@ -56,7 +56,7 @@ TEST_CASE("graded errors: rtol and atol accept errors up to their limit and no l
   Options mine;
   mine.conditions = mine.smallest = false;
   // Tolerances are relative to the element's derivative: 2 for the large element, 2e-6 for the
-  // small one. Upstream gradients weight the elements by 1 to 3, so the margin is 4.
+  // small one. Upstream gradients weight the small element by 1 to 3, so its margin is 4.
   const auto both = [&](double rtol, double atol) {
     CAPTURE(rtol, atol);
     graded(2 * (rtol + atol), 1.02, [&](double e) { return tensor_passes(1e-6, 0, e, mine); });
@@ -64,7 +64,7 @@ TEST_CASE("graded errors: rtol and atol accept errors up to their limit and no l
     graded(2e-6 * (rtol + atol), 4, [&](double e) { return tensor_passes(1e-6, 1, e, mine); });
     graded(2e-6 * (rtol + atol), 4, [&](double e) { return raw_passes(1e-6, 1, e, mine); });
   };
-  both(1e-7, 1e-9);  // the defaults
+  both(1e-7, 1e-9);  // the default tolerances
   mine.rtol = 1e-5, mine.atol = 1e-6;
   both(1e-5, 1e-6);
 }
@@ -76,7 +76,7 @@ TEST_CASE("graded errors: two equal gradients may differ only by rounding") {
              return Tensors{dy.is_contiguous() ? dx : dx * (1.0 + error)};
            }).verdict == Verdict::pass;
   };
-  // The limit is 64 √12 2⁻⁵² = 4.9e-14 times one to eight times the gradient. This factor covers
+  // The limit is 64 √12 2⁻⁵² = 4.9e-14 of the gradient, times a factor of 1 to 8. The factor covers
   // the gradient's terms and the rounding of x.
   graded(1.5e-13, 5, passes);
 }

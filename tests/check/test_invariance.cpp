@@ -29,7 +29,7 @@ Tensor vectors(std::int64_t B, std::int64_t T) {
   return randn({B, T, 4}, Dtype::f64);
 }
 
-/// Uses large weights, with which each token affects the result.
+/// Returns a layer with large weights, so that each token affects the result.
 nn::MultiHeadAttention attention() {
   seed(4);
   nn::MultiHeadAttention layer({.width = 4, .heads = 2});

@@ -86,7 +86,7 @@ TEST_CASE("kinks: one-sided slopes that move, are infinite or agree are not a ki
   };
   CHECK(kink({slope(0, 1), slope(0, 1)}));
   CHECK(kink({slope(0, 1), slope(0.01, 1.01)}));
-  CHECK(!kink({slope(0, 1)}));               // a single step
+  CHECK(!kink({slope(0, 1)}));               // one step size cannot show a kink
   CHECK(!kink({slope(1, 1), slope(1, 1)}));  // smooth
   CHECK(!kink({slope(0, 1), slope(0.4, 0.5)}));
   CHECK(!kink({slope(0, 1), slope(0, 4)}));  // a jump: the difference grows as the step shrinks

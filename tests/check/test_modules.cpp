@@ -9,7 +9,7 @@ namespace gradus {
 
 namespace op {
 
-/// The backward pass multiplies by `factor` and adds `more` of other outputs.
+/// y = x². Backward multiplies dx by `factor` and adds `more` times a mix of all elements of dy.
 struct OffSquare final : Op {
   OffSquare(double f, double m) : factor(f), more(m) {}
   double factor, more;

@@ -28,7 +28,8 @@ TEST_CASE("options: a declared kink must follow its convention, and others are r
   fails(half, "the declared convention gives 0.5");
   CHECK(half.inputs[0].wrong == 2);
   passes(relu_with({{.at = 1.0, .share = 0.5}}), "declared for input 'x0', but none was found");
-  // Two equal values receive half of the gradient each, or the first receives all of it.
+  // At a tie, each of two equal values may receive half of the gradient, or the first may receive
+  // all of it.
   const auto largest = [](const Tensors& in) { return max(in[0], {0}); };
   passes(check::gradients("max", largest, {tensor({3.0, 3.0, 1.0}, Dtype::f64)}));
 }

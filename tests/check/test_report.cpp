@@ -235,7 +235,7 @@ TEST_CASE("report: JSON and XML represent any text, and NaN and infinity as text
 }
 
 TEST_CASE("report: smallest() finds the smallest sizes that fail") {
-  // From three elements per row on, gradients are wrong after the first row.
+  // In inputs with at least three elements per row, gradients are wrong after the first row.
   const auto sized = [](const Dims& n) {
     const auto width = static_cast<Index>(n[1]);
     Case c = elementwise("rows", random_values(count_of(n), 1), cube, d_cube);

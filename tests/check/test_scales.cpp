@@ -186,7 +186,7 @@ struct Tally {
   long calls = 0;
   std::map<std::string, std::string> words;
 
-  /// Counts faults that differences cannot resolve as hidden.
+  /// Checks the function with faults. Counts a fault as hidden if differences cannot resolve it.
   void add(const Function& f, const Values& x, std::uint64_t seed = 1) {
     const std::vector<Values> J = jacobian(f, x);
     if (!finite(J) || !finite({f.f(x)})) return;

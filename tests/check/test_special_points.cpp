@@ -37,7 +37,7 @@ TEST_CASE("ties: a maximum that passes the full dy to each of two equal inputs f
     passes(scalar("max", largest, first, {x}));
     fails(scalar("max", largest, all, {x}), "move together");
   }
-  // The tied elements may belong to two inputs.
+  // The tied elements may belong to different inputs.
   const auto max = [](const Arguments& in) { return std::max(in[0][0], in[1][0]); };
   passes(scalar("maximum", max,
                 [](const Arguments& in) {
@@ -97,7 +97,7 @@ TEST_CASE("special points: mistakes that zeros, equal values or a length of 1 hi
   };
   passes(scalar("x y²", xy2, d_xy2, {{1.5}, {1.5}}));
   fails(scalar("x y²", xy2, swapped_xy2, {{1.5}, {1.5}}), "equal values");
-  // An arm whose two parts are collinear.
+  // At angles of 0, sin x₀ = 0 hides a wrong sign.
   const auto arm = [](const Arguments& in) {
     return 2 * std::cos(in[0][0]) + std::sin(in[0][0] + in[0][1]);
   };

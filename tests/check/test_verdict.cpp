@@ -6,7 +6,7 @@
 namespace gradus::check::test_verdict {
 namespace {
 
-/// Returns smooth slopes and kinks, both exact and uncertain.
+/// Returns smooth slopes and slopes at kinks, some exact and some uncertain.
 std::vector<Slope> slopes() {
   std::vector<Slope> all;
   for (const double value : {0.0, 2.0, -3.0, 5e-11, nan(""), HUGE_VAL})
@@ -28,7 +28,7 @@ std::vector<Slope> slopes() {
 const Values kDerivatives{0,   2,     1,     2 + 1e-11, 2 + 3e-7,  -3, -3 - 4e-9, 0.5,  2e-10,
                           7e4, 9e-15, 1e-16, HUGE_VAL,  -HUGE_VAL, -2, 6e-11,     -2.5, nan("")};
 
-/// A comparison. `scale` is the largest derivative.
+/// A comparison of the derivative `a` with the slope `n`. `scale` is the largest derivative.
 struct Judged {
   double a;
   Slope n;
@@ -117,7 +117,8 @@ TEST_CASE("verdict: the sign of all derivatives does not matter") {
 
 TEST_CASE("verdict: scaling by powers of two changes nothing") {
   for_each_judged([](const Judged& each, const Judgement& j) {
-    if (each.n.size() == 0 && each.n.noise == 0) return true;  // if f is 0, its unit is unknown
+    // Without values, the unit of f is unknown.
+    if (each.n.size() == 0 && each.n.noise == 0) return true;
     for (const double unit : {0x1p-60, 0x1p60}) {
       const Judged other{unit * each.a, times(each.n, unit), unit * each.scale, each.tolerance};
       const Judgement scaled = other.judgement();
@@ -139,7 +140,8 @@ TEST_CASE("verdict: the documented tolerances are rtol 1e-7, atol 1e-9 and 20 es
   const Slope unsure{.value = 2, .change = 1e-4};
   CHECK(verdict(2 + 0.999 * (2e-7 + 2e-3), unsure) == Verdict::pass);
   CHECK(verdict(2 + 1.001 * (2e-7 + 2e-3), unsure) == Verdict::fail);
-  CHECK(verdict(2, {.value = 2, .change = 0.0099}) == Verdict::pass);  // 20 · 0.01 is a tenth of 2
+  // 20 · 0.01 is a tenth of the slope 2.
+  CHECK(verdict(2, {.value = 2, .change = 0.0099}) == Verdict::pass);
   CHECK(verdict(2, {.value = 2, .change = 0.0101}) == Verdict::inconclusive);
   CHECK(verdict(2, {.value = 2, .change = 0.0101}, 1e5) == Verdict::pass);
   RawOptions mine;

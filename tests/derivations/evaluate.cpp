@@ -1,4 +1,4 @@
-// An element at an out-of-range computed index, as in x_{t+k}, is 0.
+// An element such as x_{t+k}, whose index is computed, is 0 if the index is out of range.
 #include "gradus/tests/derivations/evaluate.h"
 
 #include <cmath>

@@ -100,7 +100,8 @@ class World {
   mutable std::map<std::pair<std::string, std::int64_t>, Number> known_;  // cache of definitions
 };
 
-/// Seeds one element, and hides cached values that lack the seed.
+/// RAII guard: seeds the derivative of one element, and hides cached values computed without this
+/// seed.
 struct World::WithSeed {
   const World& world;
   Seed before;

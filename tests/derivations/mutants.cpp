@@ -14,8 +14,9 @@ bool is_index(const Expression& e) {
   return e.kind == Kind::name && e.children.empty() && e.text.size() == 1;
 }
 
-/// The index letters and the interchangeable pairs. A pair is interchangeable if δ or [i = j] makes
-/// it equal, or if it belongs to ∂y_sj/∂x_ri, which is 0 where y_sj does not depend on x_ri.
+/// The index letters, and the pairs of letters that are interchangeable. A pair is interchangeable
+/// if δ or [i = j] makes it equal, or if it belongs to ∂y_sj/∂x_ri, which is 0 where y_sj does not
+/// depend on x_ri.
 struct Indices {
   std::set<std::string> letters;
   std::set<std::pair<std::string, std::string>> equal;

@@ -101,7 +101,8 @@ TEST_CASE("derivations: a mistake in any line is detected in that line") {
         if (line.defines()) continue;
         const bool zero = trials[0].is_zero(line);
         for (const Mutant& mutant : mutants(line.right)) {
-          if (zero && mutant.kind != "number") continue;  // any factor of 0 results in 0
+          // The gradient is 0, so a wrong factor has no effect.
+          if (zero && mutant.kind != "number") continue;
           const bool detected = std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
             return trial.differs(line, mutant.right).has_value();
           });
@@ -135,7 +136,8 @@ TEST_CASE("derivations: a mistake in a file is reported for its line only") {
         for (const Failure& failure : Trial(wrong, each, 0).failures()) lines.insert(failure.line);
         INFO("docs/derivations/" << name << ".md:" << wrong.lines[i].number);
         if (wrong.lines[i].defines())
-          CHECK(!lines.empty());  // either forward differs, or every line that uses the definition
+          // A wrong definition changes forward, or every line that uses the definition.
+          CHECK(!lines.empty());
         else
           CHECK(lines == std::set<int>{wrong.lines[i].number});
       }

@@ -40,7 +40,7 @@ TEST_CASE("notation: indices select, shift and sum elements") {
   CHECK(at("y_i", "Σ_j a_ij v_j") == Values{321, 654});
   CHECK(at("y_i", "Σ_j δ_ij v_j") == Values{1, 10});
   CHECK(at("y_i", "v_{i + 1}") == Values{10, 100});
-  CHECK(at("y_i", "v_{i + 2}") == Values{100, 0});  // out of range reads 0
+  CHECK(at("y_i", "v_{i + 2}") == Values{100, 0});  // an element out of range is 0
   CHECK(at("v_j", "[j ≥ 1] v_j") == Values{0, 10, 100});
   CHECK(at("v_j", "[j ≠ 1] (j + 1)") == Values{1, 0, 3});
   CHECK(at("y_i", "(a aᵀ)_ii") == Values{14, 77});

@@ -15,7 +15,8 @@
 namespace gradus::derivations {
 namespace {
 
-/// Unequal primes; an axis of length 1; a first axis longer than the second, and a shorter one.
+/// Most sizes are unequal primes. The trials also have an axis of length 1, and a first axis that
+/// is longer or shorter than the second.
 constexpr std::int64_t kSizes[kTrials][6] = {
     {2, 3, 5, 4, 2, 3}, {5, 2, 3, 1, 3, 2}, {1, 4, 2, 3, 5, 2}};
 
@@ -31,7 +32,8 @@ Array array_of(const Tensor& x) {
   return out;
 }
 
-/// Half of the allowed difference between neighboring lines: 1e-10, relative for values above 1.
+/// Half of the allowed difference between neighboring lines. This difference is 1e-10, relative for
+/// values above 1.
 constexpr double kTolerance = 5e-11;
 
 std::string shape_of(const Array& a) {
@@ -55,7 +57,7 @@ std::optional<std::string> difference(const Array& got, const Array& expected) {
   return {};
 }
 
-/// Sizes from the case's text. Other letters take the next size of kSizes.
+/// Axis sizes from the case's text. Other letters take the next size of kSizes.
 struct Sizes {
   std::map<char, std::int64_t> of;
   int trial;

@@ -114,7 +114,7 @@ Array World::over(const std::string& letters, const Letters& sizes, const Expres
 Array World::evaluate(const std::string& left, const Expression& right) const {
   const auto [name, letters] = left_side(left);
   Letters sizes = nowhere();
-  if (!letters.empty()) {  // "dx_ri": sizes of x
+  if (!letters.empty()) {  // "dx_ri" has the sizes of x
     const std::vector<std::int64_t>& axes = shape(contains(name) ? name : name.substr(1));
     if (axes.size() != letters.size()) reject(left + " must have one index per axis");
     for (std::size_t i = 0; i < axes.size(); ++i) of(sizes, letters[i]) = axes[i];

@@ -14,7 +14,8 @@ TEST_CASE("row gradients with strided, repeated indices are added to their rows"
   const Tensor x = zeros({4, 200}, Dtype::f64).requires_grad_();
   const Tensor part = reshape(arange(600).to(Dtype::f64), {3, 200});
   const Tensor both = tensor(std::vector<std::int64_t>{2, 9, 0, 9, 2, 9}, {6});
-  walk_with(x, Gradient::rows(part, kernel::strided_view(both, {3}, {2}, 0)));  // a view of 2, 0, 2
+  // Views the values 2, 0, 2.
+  walk_with(x, Gradient::rows(part, kernel::strided_view(both, {3}, {2}, 0)));
   Numbers expected(800, 0.0);
   for (std::size_t c = 0; c < 200; ++c) {
     expected[400 + c] = static_cast<double>(c + 400 + c);
@@ -73,7 +74,8 @@ TEST_CASE("a partial gradient is added to a gradient that is a view") {
   expect(numbers(x.grad()) == Numbers{5, 16, 7, 18}, "a part added to a view with an offset");
 }
 
-/// Accumulation in place would change the caller's tensor, or multiple elements at a time.
+/// Accumulating in place would change the caller's tensor. In an expanded tensor, it would change
+/// several elements at a time.
 TEST_CASE("accumulation copies shared and expanded gradients") {
   const Tensor x = leaf({0, 0, 0}), held = tensor({1.0, 2.0, 3.0}, Dtype::f64);
   const Tensor average = mean(x);

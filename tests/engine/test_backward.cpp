@@ -228,7 +228,7 @@ TEST_CASE("retain_grad keeps the gradient of an intermediate tensor") {
   CHECK(numbers(y.grad()) == List{12});
   CHECK(!z.grad().defined());
   CHECK_THROWS_AS(tensor({1.0}).retain_grad(), GraphError);
-  const Tensor u = x * 3.0;  // grad() also stores u.grad()
+  const Tensor u = x * 3.0;  // grad() also stores the retained u.grad()
   u.retain_grad();
   CHECK(numbers(grad(total(u * u), x)) == List{36});
   CHECK(numbers(u.grad()) == List{12});

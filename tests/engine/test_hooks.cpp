@@ -152,7 +152,7 @@ TEST_CASE("hooks that free gradients early bound the memory of backward") {
   const std::int64_t before = memory::usage().live_bytes;
   memory::reset_peak();
   loss.backward();
-  CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // one of 12, and temporaries
+  CHECK(memory::usage().peak_bytes - before < 4 * kBytes);  // one of 12 gradients, and temporaries
 }
 
 TEST_CASE("a hook receives the entire gradient of a leaf that several operations use") {

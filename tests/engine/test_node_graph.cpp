@@ -37,7 +37,8 @@ struct Cube final : Op {  // y = x³,  dx = 3 x² dy
   }
 };
 
-/// y = 2 x, computed by a kernel in forward and backward. create_graph cannot record the latter.
+/// y = 2 x, computed by a kernel in forward and in backward. create_graph cannot record this
+/// backward.
 struct Twice final : Op {
   const char* name() const override { return "twice"; }
   Tensor forward(const Tensor& x) { return doubled(x); }
@@ -109,7 +110,7 @@ std::int64_t live() { return memory::usage().live_bytes; }
 
 TEST_CASE("a chain of ten thousand nodes runs and is freed on a small stack") {
   const Tensor x = leaf({1}), s = leaf({1});
-  sum(x + s).backward();  // allocates the grad() of both
+  sum(x + s).backward();  // allocates x.grad() and s.grad()
   const std::int64_t before = live();
   on_small_stack([&] {
     Tensor y = chain(x, kLong);

@@ -125,7 +125,8 @@ TEST_CASE("an observer is attached to a thread at most once") {
   Lines others;
   Recorder other(others);
   const ObserverScope inner(other);
-  CHECK_THROWS_AS(ObserverScope(recorder), ValueError);  // attached, but not the last one
+  // The recorder is already attached, and another observer was attached after it.
+  CHECK_THROWS_AS(ObserverScope(recorder), ValueError);
 }
 
 TEST_CASE("an operation that throws has a begin event and no end event") {

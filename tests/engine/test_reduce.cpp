@@ -53,7 +53,7 @@ void check_folds(std::int64_t outer, std::int64_t n, std::int64_t inner) {
   CHECK((max(x, {1}).to_vector<double>() == expected.largest));
   const std::vector<double> variances = var(x, {1}, false, 0).to_vector<double>();
   REQUIRE(variances.size() == expected.squares.size());
-  // The error of n ≤ 131,075 terms, each rounded by 2⁻⁵³, is 1.5e-11 of their sum.
+  // Rounding n ≤ 131,075 terms by 2⁻⁵³ each causes an error of at most 1.5e-11 of their sum.
   bool near = true;
   for (std::size_t k = 0; k < variances.size(); ++k)
     near =

@@ -13,7 +13,7 @@ namespace gradus::testing::test_saved {
 
 namespace op {
 
-struct CheapSquare final : Op {  // y = x²,  dx = 2 x dy; recomputed by its users
+struct CheapSquare final : Op {  // y = x², dx = 2 x dy; ops that save y recompute it
   Saved x;
   static inline int remade = 0;
   const char* name() const override { return "cheap_square"; }
@@ -31,7 +31,7 @@ struct Taking final : Op {  // y = x³; backward overwrites its saved tensor if 
   static inline bool in_place = false;
   const char* name() const override { return "taking"; }
   Tensor forward(const Tensor& input) {
-    x = (input.detach() * 1.0).detach();  // its own buffer
+    x = (input.detach() * 1.0).detach();  // a copy that backward may overwrite
     const Tensor t = input.detach();
     return (t * t * t).detach();
   }

@@ -51,7 +51,7 @@ TEST_CASE("tensors copy or borrow values and return them row-major") {
   CHECK(numbers(lent)[0] == 10);
   lent.mutable_data<double>()[5] = 60;
   CHECK(own[5] == 60);
-  CHECK(!lent.has_unique_storage());  // the lender shares the storage
+  CHECK(!lent.has_unique_storage());  // `own` and `lent` share the storage
   CHECK(kernel::strided_view(lent, {2, 3}, {1, 2}, 0).to_vector<double>() ==
         List{10, 3, 5, 2, 4, 60});
   CHECK(tensor(std::vector<std::int64_t>{1, 2}, {2}).dtype() == Dtype::i64);

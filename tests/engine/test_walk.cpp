@@ -103,7 +103,8 @@ TEST_CASE("backward releases used nodes and their operations") {
   {
     const Tensor h = custom(x, [token](const Tensor& dy) { return Gradients{dy}; });
     h.register_hook(
-        [token](const Tensor&) { return Tensor(); });  // kept alive by the node, not by its op
+        // The node keeps the hook and thus `token` alive, but the op does not.
+        [token](const Tensor&) { return Tensor(); });
     loss = h * 2.0;
   }
   const auto other = [&] { return custom(x, [token](const Tensor& dy) { return Gradients{dy}; }); };

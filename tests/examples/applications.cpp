@@ -16,7 +16,7 @@ namespace gradus::examples {
 
 using testing::exchanged;
 
-/// Returns at most kMost examples, from another seed if `part` is the exchanged part.
+/// Returns at most kMost examples. If `seed` is for the exchanged part, uses a different seed.
 template <class Make>
 Labelled few(Make make, std::int64_t count, std::uint64_t seed, std::int64_t block) {
   constexpr std::int64_t kMost = 60;
@@ -34,7 +34,7 @@ Labelled make_sounds_of_test(std::int64_t count, std::uint64_t seed, std::int64_
   return few(make_sounds, count, seed, block);
 }
 
-/// The last item is for testing, and the one before it for validation.
+/// Returns histories whose last item is for testing, and whose item before it is for validation.
 std::vector<History> histories_of_test(std::int64_t users, std::int64_t seed) {
   std::vector<History> all = histories(users, seed);
   const std::vector<History> others = histories(users, seed + 1);
@@ -47,7 +47,7 @@ std::vector<History> histories_of_test(std::int64_t users, std::int64_t seed) {
   return all;
 }
 
-/// The 150 validation examples are split into two batches of different sizes.
+/// Returns a task with 150 validation examples, which form two batches of different sizes.
 Task make_task_of_test(const std::string& name, std::int64_t count, std::int64_t seed) {
   Task task = make_task(name, count, seed), other = make_task(name, count, seed + 1);
   if (exchanged == Part::training) task.training = other.training;
@@ -79,8 +79,8 @@ std::string words(std::size_t bytes, std::uint64_t seed) {
   return text.substr(0, bytes);
 }
 
-/// Writes a text whose first line contains the entire alphabet, and its held-out tenth and other
-/// part as separate files.
+/// Writes a text whose first line contains the entire alphabet. Also writes its held-out tenth and
+/// its other part as separate files.
 void write_text(const Workplace& here) {
   const std::string training = "abcdefgh\n" + words(1791, exchanged == Part::training ? 3 : 1);
   const std::string held_out = words(200, exchanged == Part::validation ? 4 : 2);

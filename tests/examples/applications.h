@@ -31,9 +31,9 @@ namespace gradus::testing {
 
 using examples::Part;
 
-/// This part of the data is replaced with other examples.
+/// If set, this part of the data is replaced with other examples.
 inline std::optional<Part> exchanged;
-/// Replaces the target sentences of translate.
+/// If set, these target sentences replace those of translate's data.
 inline std::map<Part, std::vector<std::string>> translations_wanted;
 /// The part and block of each request for examples by listen and vision.
 inline std::vector<std::pair<Part, std::int64_t>> asked;

@@ -7,7 +7,7 @@
 
 namespace gradus::testing {
 
-/// These functions collapse whitespace.
+/// In the returned lines, whitespace is collapsed.
 std::string beside_vision(const Workplace& here);
 std::string beside_listen(const Workplace& here);
 std::string beside_recommend(const Workplace& here);

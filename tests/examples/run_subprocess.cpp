@@ -1,6 +1,6 @@
 // Runs an application in a hidden test case of this program, because a fork would inherit the
-// memory of the tests. The child reports its peak, because ru_maxrss of wait4 includes the
-// parent's.
+// memory of the tests. The child reports its own peak memory, because wait4's ru_maxrss includes
+// the parent's.
 #include "gradus/tests/examples/run_subprocess.h"
 
 #include <fcntl.h>

@@ -108,7 +108,7 @@ Talked naive_talk(const nn::GPT& model, const std::string& system,
 TEST_CASE("gpt chat answers to the entire conversation, with new random numbers each turn") {
   const Workplace here;
   const nn::GPT model = write_model(here);
-  // An end token typed by the user is encoded as letters.
+  // An end token that the user types is encoded as ordinary text.
   const std::vector<std::string> said = {"Hi", "What is <|im_end|>?", "Hi", "a b", "Bye"};
   std::string lines;
   for (const std::string& line : said) lines += line + "\n";

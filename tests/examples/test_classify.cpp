@@ -64,7 +64,7 @@ TEST_CASE("kind_of classifies files by their paths") {
   CHECK((kind_of("test.sh") == 5 && kind_of("LICENSE") == -1 && kind_of("data.txt") == -1));
 }
 
-/// Writes files whose lines differ between kinds.
+/// Writes `each` files of each kind. Kinds have different lines.
 void write_tree(const Workplace& here, int each) {
   const char* const names[kKinds] = {"a/%.h", "a/%.cpp", "tests/%.cpp", "a/%.py", "%.md", "%.sh"};
   const char* const lines[kKinds] = {"class Shape;\n", "  return x + 1;\n",  "  CHECK(y == 2);\n",
@@ -113,7 +113,7 @@ TEST_CASE("a tree is split by entire files, and its snippets begin at lines") {
       CHECK((ids[5 * i + static_cast<std::size_t>(t)] == WordList::kPadding) ==
             (t >= some.lengths[i]));
   }
-  // Each line has two tokens; a snippet contains as many lines as fit.
+  // Each line has two tokens, and snippets consist of entire lines.
   SourceFile lines = files[0];
   lines.text = "a\nb\nc\nd\ne\nf\ng\nh\ni\n";
   std::vector<SourceFile> all;
@@ -130,7 +130,7 @@ TEST_CASE("a tree is split by entire files, and its snippets begin at lines") {
     for (const std::int64_t id : apart.ids.to_vector<std::int64_t>())
       seen.insert(letters.piece(id));
     for (const char* letter : {"b", "c", "d", "e", "f", "g", "h", "i"})
-      CHECK(seen.count(letter) <= kKinds);  // once for each kind
+      CHECK(seen.count(letter) <= kKinds);  // at most once for each kind
   }
   const Snippets drawn = test.draw(60, {3, 1, 0});
   CHECK(test.draw(60, {3, 1, 0}).ids.to_vector<std::int64_t>() ==

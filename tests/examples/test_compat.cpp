@@ -24,8 +24,7 @@ TEST_CASE("gpt describes, samples from and resumes a run of version 0.1.0") {
   CAPTURE(resumed.err);
   CHECK(resumed.code == 0);
   const auto loss = train::read_metric((here.directory / "run/metrics.jsonl").string(), "loss");
-  // Values of version 0.1.0. Another order of addition changes a loss by 1e-7 in each of five
-  // steps.
+  // Losses of version 0.1.0. Reordered additions change a loss by 1e-7 in each of five steps.
   const double right[] = {2.553790330886841, 2.532020092010498, 2.5075743198394775,
                           2.49035382270813, 2.480989933013916};
   REQUIRE(loss.size() == 12);

@@ -15,7 +15,7 @@ namespace {
 using examples::Example;
 using examples::Labelled;
 
-/// Values may differ by 1/500, far above rounding.
+/// Numbers may differ by 1/500, which is far above rounding errors.
 bool same_word(const std::string& is, const std::string& wanted) {
   if (is == wanted) return true;
   char *end_is = nullptr, *end_wanted = nullptr;

@@ -18,7 +18,7 @@ using testing::Workplace;
 
 const std::string kProgram = "'" GRADUS_BINARY_DIR "/exercises'";
 
-/// Returns the output of grade_all if exercise `number` uses another backward.
+/// Returns the output of grade_all if exercise `number` has a different backward function.
 std::string text_with(std::size_t number, check::Vjp backward) {
   std::vector<Exercise> all = exercises();
   all[number - 1].backward = std::move(backward);

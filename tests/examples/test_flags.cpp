@@ -7,7 +7,7 @@
 namespace gradus::testing::test_flags {
 namespace {
 
-/// Values of a flag, each of which must give another result.
+/// Values of a flag, each of which must change the result of the reference run.
 struct Other {
   std::string flag;
   std::vector<std::string> values;

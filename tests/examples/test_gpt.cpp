@@ -39,8 +39,9 @@ TEST_CASE("gpt trains, samples and evaluates, and rejects flags that contradict 
   const Workplace here;
   const Outcome trained = here.gpt("train text.txt --out run --steps 40 --eval-every 20 " + kSmall);
   REQUIRE(trained.code == 0);
-  CHECK(trained.err.find("held-out") != std::string::npos);  // a progress line contains the loss …
-  CHECK(trained.err.find(".entropy") == std::string::npos);  // … but not each head's metrics
+  CHECK(trained.err.find("held-out") != std::string::npos);  // progress lines contain the loss
+  // Progress lines do not contain each head's metrics.
+  CHECK(trained.err.find(".entropy") == std::string::npos);
   const Outcome sampled = here.gpt("sample run --prompt 'the ' --tokens 30 --seed 3");
   CHECK(sampled.code == 0);
   CHECK(sampled.out.substr(0, 4) == "the ");

@@ -80,7 +80,7 @@ TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
   CHECK(here.gpt("sample run --tokens 3").code == 0);
   check_goes_on(here, "run");
 
-  // The runtime of the thread sanitizer maps a larger file.
+  // The thread sanitizer's runtime maps a file that exceeds the next limit.
   if (kThreadSanitizer) return;
 
   // Without space for a checkpoint, the previous one must remain intact.

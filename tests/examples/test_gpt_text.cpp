@@ -67,7 +67,7 @@ TEST_CASE("trial steps estimate memory and time, and do not affect the run") {
   CHECK(estimated < 1.25 * held);
 }
 
-/// Requires the log to have as many steps as its goal.
+/// Requires the log to contain each step up to the run's goal.
 void check_log_agrees(const Workplace& here, const std::string& run) {
   const std::string log = (here.directory / run / "metrics.jsonl").string();
   const auto losses = train::read_metric(log, "loss"), goals = train::read_metric(log, "steps");
@@ -224,7 +224,8 @@ TEST_CASE("the entropies of a text come from counts of tokens and of pairs") {
   corpus.tokenizer = std::make_unique<io::CharTokenizer>("abac");
   corpus.training = corpus.tokenizer->encode("abac");
   const auto [unigram, bigram] = examples::entropies(corpus);
-  // Half of the tokens are a, a quarter each b and c. Two of three pairs begin with a.
+  // Half of the tokens are a, a quarter are b, and a quarter are c. Two of three pairs begin with
+  // a.
   CHECK(std::abs(unigram - 1.5 * std::log(2.0)) < 1e-15);
   CHECK(std::abs(bigram - 2.0 / 3 * std::log(2.0)) < 1e-15);
 }
@@ -353,7 +354,8 @@ TEST_CASE("sample --follow prints complete characters as they are drawn") {
   const Workplace here;
   REQUIRE(here.gpt("train text.txt --tokenizer byte --config cpu --no-trial --steps 1 --out run")
               .code == 0);
-  // Stops at the first output, which would be 4096 bytes without --follow.
+  // Pauses the program at its first output. Without --follow, this output would be a buffer of 4096
+  // bytes.
   const Outcome seen = here.shell(
       Workplace::program() + " sample run --tokens 1000000 --follow >drawn & p=$!; " +
       until("[ -s drawn ]") + "kill -STOP $p; cp drawn part; kill -CONT $p; kill -INT $p; wait $p");

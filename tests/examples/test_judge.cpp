@@ -102,7 +102,8 @@ TEST_CASE("errors name the flag or field, and memory limits apply") {
 
 TEST_CASE("training memory covers weights, gradients, two moments, and the largest phase") {
   using examples::Need;
-  CHECK(Need{.parameters = 100}.training() == 2800);  // in f32: 4 copies and 3 saved ones
+  // In f32: weights, gradients and two moments in memory, and three of these in a checkpoint.
+  CHECK(Need{.parameters = 100}.training() == 2800);
   CHECK(Need{.parameters = 100, .step = 1201}.training() == 2801);
   CHECK(Need{.parameters = 100, .step = 2, .evaluation = 1300, .data = 7}.training() == 2907);
   CHECK(Need{.parameters = 100, .step = 9999, .data = 7}.using_it() == 400);

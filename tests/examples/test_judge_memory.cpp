@@ -11,7 +11,7 @@ std::string with(const std::string& words, const std::string& flag, const std::s
          value;
 }
 
-/// Returns the estimate, which is part of the error with a limit of 1 byte.
+/// Returns the memory estimate from the error message that a limit of 1 byte causes.
 double estimate(const Application& app, const Workplace& here, const std::string& command) {
   memory::set_limit(1);
   const Outcome outcome = app.run(here, command);
@@ -25,8 +25,9 @@ double estimate(const Application& app, const Workplace& here, const std::string
 }
 
 /// Sizes dominated by parameters, a step or an evaluation, and the allowed ratio of actual to
-/// estimated memory. In a step, a block saves 14 to 20 widths per token, but the estimate counts 8,
-/// which every option needs. For evaluations, the estimate counts only gpt's head weights.
+/// estimated memory. In a step, a block saves 14 to 20 vectors of `width` per token. The estimate
+/// counts only the 8 that all options need. For evaluations, the estimate counts only the weights
+/// of gpt's head.
 struct Size {
   std::string app, flags;
   double most = 3;
@@ -37,7 +38,7 @@ const std::vector<Size> kSizes = {
     {"gpt", "--width 64 --layers 4 --context 64 --batch 80 --checkpoint"},
     {"gpt", "--width 64 --layers 8 --context 128 --batch 1 --heads 32 --positions alibi"},
     {"gpt", "--width 128 --layers 2 --heads 64 --context 160 --batch 1",
-     3.5},  // pages of 2 MB show
+     3.5},  // pages of 2 MB matter at this size
     {"gpt", "--width 256 --layers 1 --kv-heads 1 --activation swiglu --norm rms"},
     {"translate", "--width 128 --layers 2", 12},
     {"recommend", "--width 32 --layers 4 --batch 100", 5},

@@ -143,7 +143,7 @@ nn::Translator translator(const Task& task, const Weights& weights) {
               weights);
 }
 
-/// Means over all target tokens, including end tokens.
+/// Returns means over all target tokens, including end tokens.
 Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   const Task task = make_task_of_test("dates", 40, kSeed);
   const nn::Translator model = translator(task, weights);
@@ -160,7 +160,8 @@ Judged judge_translate(const Workplace&, const Weights& weights, Part) {
   return mean;
 }
 
-/// Means over all tokens but the first, each predicted from its window.
+/// Returns means over all tokens but the first. The model predicts each token from the window
+/// before it.
 Judged judge_gpt(const Workplace& here, const Weights& weights, Part) {
   CLI::App app;
   GptFlags flags(app);
@@ -262,14 +263,14 @@ TEST_CASE("metrics are means per example or token, and the summary reports the b
     for (const auto& [step, value] : train::read_metric(log, way.judge_by))
       record = by_loss ? std::min(record, value) : std::max(record, value);
     CHECK(near(record, by_loss ? best.loss : best.accuracy));
-    if (app.main == gpt_main)  // eval prints only the number
+    if (app.main == gpt_main)  // eval prints only the loss
       CHECK(("loss " + app.run(here, "eval run held_out.txt").out)
                 .starts_with(summary_of(way, best)));
     if (way.summary.empty()) continue;
     const std::string final = summary_of(way, judge(best_of(here), Part::test));
     INFO(final);
     CHECK(has(squeezed(outcome.out), final));
-    if (app.main == gpt_main) {  // its summary has the best evaluation
+    if (app.main == gpt_main) {  // gpt's summary contains the best evaluation
       apart = apart || summary_of(way, best) != summary_of(way, last);
       continue;
     }
@@ -281,7 +282,7 @@ TEST_CASE("metrics are means per example or token, and the summary reports the b
     CHECK(has(squeezed(again.out), other));
     CHECK(again.out != outcome.out);
   }
-  CHECK(apart);  // some run distinguishes the best from the last weights
+  CHECK(apart);  // the best and the last weights have different summaries
 }
 
 std::vector<std::string> plainly_translated(const nn::Translator& model, const Task& task,
@@ -307,7 +308,7 @@ TEST_CASE("the summary of translate reports the best weights on the test example
   const Workplace here;
   REQUIRE(app.train(here, "run").code == 0);
   const Task task = make_task_of_test("dates", 40, kSeed);
-  seed(8);  // differs from the run's
+  seed(8);  // a seed that the run does not use
   const nn::Translator kept = translator(task, {});
   io::save_safetensors((here.directory / "run/model.safetensors").string(), kept.state_dict());
   translations_wanted[Part::test] = plainly_translated(kept, task, task.test);
@@ -333,8 +334,8 @@ TEST_CASE("the second phase of classify begins with the weights of the first") {
   for (const Application& app : applications()) {
     if (app.main != classify_main) continue;
     const Workplace here;
-    // Only the last of three steps belongs to the second phase, and it is too small to change a
-    // value.
+    // Only the last of three steps belongs to the second phase. Its learning rate is too small to
+    // change a weight.
     REQUIRE(app.run(here,
                     "train --threads 1 --layers 1 --heads 2 --width 8 --pretrain 2 --steps 1 "
                     "--lr 1e-30 --length 6 --tree tree --out run")

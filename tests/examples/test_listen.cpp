@@ -61,7 +61,8 @@ TEST_CASE("sounds have the pitches of their classes") {
   CHECK(std::abs(crossings(trill, 0.1, 0.15) - 500) <= 20.1);
   CHECK(std::abs(crossings(trill, 0.15, 0.2) - 750) <= 20.1);
   const std::vector<float> chord = make_sound(Sound::chord, voice, {});
-  const double at = 0.0521, turn = 2 * std::numbers::pi * 500 * at;  // sample 1216.8, rounded up
+  // 0.1 s + `at` is sample 1216.8, rounded up below.
+  const double at = 0.0521, turn = 2 * std::numbers::pi * 500 * at;
   const double here = std::ceil((0.1 + at) * kRate) / kRate - 0.1, angle = turn / at * here;
   CHECK(std::abs(chord[static_cast<std::size_t>(std::lround((0.1 + here) * kRate))] -
                  0.5 / 3 * (std::sin(angle) + std::sin(1.25 * angle) + std::sin(1.5 * angle))) <

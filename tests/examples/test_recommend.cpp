@@ -55,10 +55,10 @@ TEST_CASE("histories follow the rules of the synthetic world") {
     on += std::max(steps[0], steps[1]);
     back += std::min(steps[0], steps[1]);
   }
-  CHECK(three_alike < triples / 10);  // only fashionable items cause these
+  CHECK(three_alike < triples / 10);  // only items in fashion cause these
   CHECK(on > returns * 3 / 4);        // most returns take the next item on the shelf
-  CHECK(back < returns / 20);         // few go against the user's direction
-  CHECK(far_returns > returns / 10);  // some go to shelves left long ago
+  CHECK(back < returns / 20);         // few users go against their usual direction
+  CHECK(far_returns > returns / 10);  // some users return to shelves that they left long ago
 }
 
 TEST_CASE("ranks, hit rate and NDCG follow their definitions") {
@@ -86,7 +86,8 @@ TEST_CASE("popularity and Markov baselines rank by their counts") {
   CHECK(rank_of(2, chain.after(1)) == 1);
   CHECK(rank_of(3, chain.after(1)) == 2);  // 1 → 3 is unseen, so popularity decides
   CHECK(rank_of(3, chain.after(9, 2)) == 1);
-  CHECK(rank_of(4, chain.after(1, 2)) == 2);  // each follows once; after 2, item 3 is more likely
+  // 3 and 4 follow (1, 2) once each; after 2, 3 is more likely.
+  CHECK(rank_of(4, chain.after(1, 2)) == 2);
   CHECK(rank_of(3, chain.after(8, 2)) == 1);  // the pair is unseen, so only item 2 counts
   CHECK(chain.after(1, 2)[4] > 1);
   CHECK(chain.after(8, 2)[3] < 1);

@@ -224,7 +224,7 @@ TEST_CASE("a run that ends while another begins in its directory is not overwrit
     std::filesystem::create_directory(directory);
     const int file = ::open((directory + "/run.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     REQUIRE(file >= 0);
-    const auto before = std::signal(SIGIO, SIG_IGN);  // the lease breaks
+    const auto before = std::signal(SIGIO, SIG_IGN);  // the signal that reports the broken lease
     if (::fcntl(file, F_SETLEASE, F_WRLCK) != 0) {
       WARN("skipped: no leases on the files of " << directory);
       return;

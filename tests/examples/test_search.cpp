@@ -35,7 +35,7 @@ nn::BERT model_for(const io::PretrainedTokenizer& tokenizer) {
   return model;
 }
 
-/// Computes the normalized mean of one text at a time.
+/// Returns the normalized mean of the model's output for one text.
 std::vector<double> by_hand(const nn::BERT& model, const Ids& ids) {
   const auto x = model(tensor(ids, {1, std::ssize(ids)})).to_vector<float>();
   std::vector<double> mean(8);

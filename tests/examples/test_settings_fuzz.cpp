@@ -1,5 +1,5 @@
-// GRADUS_JUDGE_INPUTS=N (inputs per application) and GRADUS_JUDGE_SEED=S select other inputs. Then
-// no input may take longer than a second.
+// GRADUS_JUDGE_INPUTS=N (inputs per application) and GRADUS_JUDGE_SEED=S select different inputs.
+// In this case, no input may take longer than a second.
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -104,7 +104,7 @@ struct Worst {
     CHECK((no || ended.code == 0 || ended.code == 130));
     const std::string all = "\n" + ended.err;
     const std::size_t line = all.find("\n" + app.name + ": ");
-    const bool at_once = line == 0;  // the error precedes the plan of the run
+    const bool at_once = line == 0;  // nothing, not even the plan of the run, precedes the error
     if (no) {
       CHECK(all.find('\n', line + 1) == all.size() - 1);
       CHECK(all.size() - line < 1000);

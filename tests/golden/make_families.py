@@ -53,7 +53,8 @@ def keep(directory, model, inputs, output, loss, state_file):
     weights = load_file(state_file)
     grads = {name: p.grad for name, p in model.named_parameters()}
     renamed = {name: grads[name] for name in weights if name in grads}
-    if len(renamed) < len(weights):  # transformers renames on saving: save the gradients with it
+    # Transformers renames weights when it saves them, so the gradients are saved with it, too.
+    if len(renamed) < len(weights):
         with torch.no_grad():
             for p in model.parameters():
                 p.copy_(p.grad)

@@ -159,7 +159,8 @@ def main(mode, *arguments):
         nfc = tokenizer.normalizer is not None and isinstance(tokenizer.normalizer, normalizers.NFC)
         bert = isinstance(tokenizer.pre_tokenizer, pre_tokenizers.BertPreTokenizer)
         pool = known_to_bert(tokenizer) if bert else None
-        texts = [t for t in ADVERSARIAL + fuzzed(count, 7, pool)  # the package's Unicode is older
+        # The package has an older version of Unicode.
+        texts = [t for t in ADVERSARIAL + fuzzed(count, 7, pool)
                  if not nfc or tokenizer.normalizer.normalize_str(t) == unicodedata.normalize("NFC", t)]
         target.write_text(json.dumps({"cases": cases(tokenizer, texts)}))
     elif mode == "gpt2":

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the format with clang-format 14. Skipped with other versions, which break lines elsewhere.
+# Checks the format with clang-format 14. Skipped with other versions, which break lines
+# differently.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for program in clang-format-14 clang-format; do

@@ -136,7 +136,7 @@ TEST_CASE("public headers include only the standard library and Gradus") {
 TEST_CASE("only one file uses OpenMP and only one uses CBLAS") {
   for (const Source& source : all_sources()) {
     if (source.component == "tests" || source.component == "bench")
-      continue;  // these may be compared with check/raw
+      continue;  // tests and benchmarks may call these for comparison
     for (const std::string& line : source.lines) {
       INFO(source.path << ": " << line);
       const bool openmp = line.find("#pragma omp") != std::string::npos ||

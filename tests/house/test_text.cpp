@@ -55,7 +55,7 @@ TEST_CASE("a source opens with a description or its header, and headers have gua
   for (const Source& source : all_sources()) {
     INFO(source.path);
     REQUIRE(!source.lines.empty());
-    if (source.header) {  // the description may be that of its only type
+    if (source.header) {  // a comment on its only type may replace the header's description
       CHECK(contains(source.lines, "#pragma once"));
       continue;
     }
@@ -68,7 +68,8 @@ TEST_CASE("a source opens with a description or its header, and headers have gua
   }
 }
 
-// CMake lists cannot end inside brackets. ctest would merge all tests after such a name.
+// In a CMake list, an element continues until its brackets are closed. After a name with an open
+// bracket, ctest would merge all other tests.
 TEST_CASE("names of tests close their brackets") {
   for (const Source& source : all_sources())
     for (const std::string& line : source.lines) {
@@ -101,7 +102,7 @@ TEST_CASE("the library neither ends the program nor uses global random state") {
   }
 }
 
-/// C has no other constants, and builds may compile the checker's headers once.
+/// C has no other constants, and macros let projects compile the checker's headers only once.
 bool may_have_macros(const std::string& path) {
   return path.rfind("engine/base/", 0) == 0 || path.rfind("check/c/", 0) == 0 ||
          path == "check/raw/values.h" || path == "check/raw/compiled.cpp";

@@ -260,7 +260,7 @@ TEST_CASE("bpe: empty lines and the version line are skipped, and a merge has tw
   CHECK(read("").encode("ab").size() == 2);
   const auto hashes =
       io::parse_hugging_face_bpe(vocabulary({"##"}), "v", "#version: 1\n# #\n", "m");
-  CHECK(hashes.encode("##") == Ids{256});  // the line is not a comment
+  CHECK(hashes.encode("##") == Ids{256});  // "##" is a merge, not a comment
   for (const std::string line : {"a", "a ", " a", " ", "ab?", "a b "})
     CHECK(contains(refusal([&] { read(line); }), "m: the merge " + io::quote(line)));
 }

@@ -49,7 +49,8 @@ TEST_CASE("csv: an error is reported with its line and column") {
   CHECK(contains(fault("1,2\n3,\n"), "line 2, column 2: \"\""));
   CHECK(contains(fault("1,2\n\n3,4\n"), "line 2 has 1 fields, but the first line has 2"));
   CHECK(contains(fault("x,y\n1,2,3\n"), "line 2 has 3 fields, but the first line has 2"));
-  CHECK(contains(fault("x,7\n1,2\n"), "line 1, column 1: \"x\""));  // x is a name, 7 is not
+  // "x" is a column name, but 7 is not.
+  CHECK(contains(fault("x,7\n1,2\n"), "line 1, column 1: \"x\""));
   CHECK(contains(fault("1,2\n1e400,2\n"), "line 2, column 1: \"1e400\""));
   CHECK(contains(fault("1,2\n1.5.2,2\n"), "\"1.5.2\""));
   CHECK(contains(fault("1,2\n0x10,2\n"), "\"0x10\""));

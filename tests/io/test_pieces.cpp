@@ -31,7 +31,7 @@ std::vector<std::string> naive(std::string text) {
   std::vector<std::string> out;
   while (!text.empty()) {
     std::size_t n = first_of(text);
-    if (n > 128) {  // splits at a character boundary within three bytes, if any
+    if (n > 128) {  // splits at a character boundary within three bytes, if there is one
       n = 128;
       while (n > 125 && (text[n] & 0xC0) == 0x80) --n;
     }

@@ -77,7 +77,8 @@ TEST_CASE("arrays, weights and checkpoints of any contents are restored bit for 
     io::save_npy(path, x);
     CHECK(same(io::load_npy(path), x));
     CHECK(read_bytes(path).size() % 64 ==
-          static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) % 64);  // as in NumPy
+          // Values are aligned to 64 bytes, as in NumPy.
+          static_cast<std::size_t>(x.numel()) * size_of(x.dtype()) % 64);
     const std::map<std::string, Tensor> tensors = any_tensors(random);
     const std::map<std::string, std::string> texts = {{any_text(random, 5), any_text(random, 9)},
                                                       {"b" + any_text(random, 5), ""}};
@@ -297,7 +298,7 @@ TEST_CASE("csv: tables of any numbers and names are restored") {
     CAPTURE(round, x.shape(), names);
     try {
       io::save_csv(here / "t.csv", {names, x});
-    } catch (const ValueError&) {  // if a name is a number
+    } catch (const ValueError&) {  // some column name is a number
       CHECK(std::any_of(names.begin(), names.end(), [](const std::string& name) {
         return name.find('7') < name.size() && name.find_first_not_of("7.-") > name.size();
       }));

@@ -20,8 +20,9 @@ using naive::numbers;
 template <class T>
 using Parameters = std::vector<List<T>>;  // in the order of members()
 
-/// Replaces parameters with in[next…] and converts buffers to their dtype. In training mode, inputs
-/// that require no gradient become new leaves, because modules require leaves.
+/// Replaces the module's parameters, in order, with the inputs from `next` on. Converts buffers to
+/// the inputs' dtype. In training mode, inputs that require no gradient become new leaves, because
+/// modules require leaves.
 inline void take_parameters(nn::Module& m, const Inputs& in, std::size_t& next) {
   for (const nn::Member& member : m.members()) {
     if (Tensor* p = member.parameter(); p && p->defined()) {

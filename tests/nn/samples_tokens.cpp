@@ -15,7 +15,7 @@ namespace {
 
 using naive::at;
 
-/// Distances 0, 1, 2 … 3, and larger are in four buckets.
+/// The four buckets are for distance 0, distance 1, distances 2 to 3, and larger distances.
 Sample relative_bias(const char* what, std::vector<std::int64_t> queries,
                      std::vector<std::int64_t> keys, std::int64_t examples) {
   const RelativeBuckets buckets{.count = 4, .max_distance = 4, .bidirectional = false};
@@ -134,7 +134,7 @@ void add_linear_attention(Samples& all) {
   }
 }
 
-/// map [K, length], x [S, D] → [K, D]; uses the first S columns.
+/// map [K, length], x [S, D] → [K, D]. Uses the first S columns of map.
 template <class T>
 List<T> reduced(const List<T>& map, std::int64_t length, const List<T>& x, std::int64_t D) {
   List<T> y;
@@ -160,7 +160,7 @@ void add_linformer(Samples& all) {
         List<T> q = naive::split_heads(qkv, 1, 3, 1, 2, 6),
                 k = naive::split_heads(qkv, 1, 3, 1, 2, 6, 2),
                 v = naive::split_heads(qkv, 1, 3, 1, 2, 6, 4);
-        k.resize(4), v.resize(4);  // removes padding
+        k.resize(4), v.resize(4);  // the third row is padding
         const List<T> y =
             naive::attention({1, 1, 3, 2, 2, 2}, q, reduced(p[4], 5, k, 2), reduced(p[5], 5, v, 2));
         return naive::affine(y, 2, p[2], p[3]);

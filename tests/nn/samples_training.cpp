@@ -104,7 +104,7 @@ void add_dropout(Samples& all) {
       Phase::training));
 }
 
-/// Dropout uses stream 0 for weights, and 1 and 2 for the branches.
+/// Dropout uses stream 0 for attention weights, and streams 1 and 2 for the residual branches.
 void add_block(Samples& all) {
   constexpr double p_drop = 0.25;
   all.push_back(layer(

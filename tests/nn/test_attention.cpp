@@ -95,7 +95,7 @@ TEST_CASE("values in padding do not change the outputs of attention") {
 TEST_CASE("cross-attention token by token equals cross-attention of all tokens") {
   const NoGrad off;
   const Tensor x = randn({2, 4, 6}), memory = randn({2, 5, 5});
-  // Sums f32 terms of order 1, about ten of them, twice.
+  // 1e-5 allows for two successive f32 sums of about ten terms of order 1.
   const auto close = [](const Tensor& a, const Tensor& b) { return max(abs(a - b)).item() < 1e-5; };
   for (const nn::HeadPosition position :
        {nn::HeadPosition::none, nn::HeadPosition::alibi, nn::HeadPosition::relative}) {
@@ -105,7 +105,7 @@ TEST_CASE("cross-attention token by token equals cross-attention of all tokens")
     nn::KVCache cache({.capacity = 4});
     for (std::int64_t t = 0; t < 4; ++t) {
       cache.advance(2, 1);
-      const Tensor given = t == 0 ? memory : zeros({2, 5, 5});  // the cache keeps it
+      const Tensor given = t == 0 ? memory : zeros({2, 5, 5});  // the cache keeps the first memory
       CHECK(close(layer(slice(x, 1, t, t + 1), given, causal_mask(), &cache),
                   slice(all_tokens, 1, t, t + 1)));
     }

@@ -128,7 +128,7 @@ TEST_CASE("Residual adds its input and forwards other arguments") {
   CHECK(numbers(around.clone()(x)) == numbers(around(x)));
   const nn::Residual attention(nn::MultiHeadAttention({.width = 3, .heads = 1}));
   CHECK(numbers(attention(x, causal_mask())) == numbers(x + attention.inner(x, causal_mask())));
-  CHECK_THROWS_AS(nn::Residual(nn::Linear(3, 1))(x), ShapeError);  // would broadcast
+  CHECK_THROWS_AS(nn::Residual(nn::Linear(3, 1))(x), ShapeError);  // the sum would broadcast
 }
 
 }  // namespace gradus::testing::test_containers

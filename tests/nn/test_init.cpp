@@ -35,8 +35,8 @@ Statistics statistics(const Tensor& x) {
           *std::max_element(values.begin(), values.end())};
 }
 
-// For 60000 draws, five standard errors of the mean are 0.0204 standard deviations, and those of
-// the standard deviation 1.5 %. The seed is fixed.
+// For 60,000 draws, five standard errors are 0.0204 standard deviations for the mean, and 1.5 % for
+// the standard deviation. The seed is fixed.
 constexpr double kMean = 0.0205, kDeviation = 0.015;
 Tensor weight() { return nn::parameter(zeros({200, 300})); }
 
@@ -126,7 +126,8 @@ TEST_CASE("a seed gives the same weights for any number of threads") {
 
 TEST_CASE("layers are initialized by their documented distributions") {
   seed(32);
-  // The relative error of the deviation is 1 / √2n, that of the mean 1 / √n.
+  // For n values, the standard deviation has a relative error of 1 / √2n, and the mean has an error
+  // of 1 / √n standard deviations.
   const auto centered = [](const Tensor& x, double deviation) {
     const double n = static_cast<double>(x.numel());
     const Statistics s = statistics(x);

@@ -21,7 +21,7 @@ using naive::at;
 using naive::Numbers;
 using naive::numbers;
 
-/// Returns the largest error in f32 ulps of the largest value. Each op adds a few.
+/// Returns the largest error in f32 ulps of the largest value. Each op adds a few ulps.
 double roundings(const Tensor& x, const Numbers& right) {
   const Numbers got = numbers(x);
   REQUIRE(got.size() == right.size());

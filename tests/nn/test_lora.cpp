@@ -44,7 +44,7 @@ TEST_CASE("a new adapter changes no result, and only adapters require gradients"
   CHECK(adapter_of(model.attention.qkv_proj).b.shape() == Shape{18, 2});
   CHECK(adapter_of(model.attention.qkv_proj).scale.item() == 3);
   const Tensor after = model(input());
-  CHECK(naive::numbers(after.detach()) == naive::numbers(before));  // y + 0 is y
+  CHECK(naive::numbers(after.detach()) == naive::numbers(before));  // a new adapter adds 0
   after.sum().backward();
   for (const nn::NamedTensor& each : model.parameters()) {
     INFO(each.name);
@@ -60,8 +60,8 @@ TEST_CASE("adapters are initialized as in the paper: A normal with deviation 1/â
   nn::add_adapters(layer, "*", {.rank = 100});
   double sum = 0, squares = 0;
   for (const double a : naive::numbers(adapter_of(layer).a.detach())) sum += a, squares += a * a;
-  // The values have standard deviation 0.05: with 40,000 of them, the error of the mean is 0.00025,
-  // that of the deviation 0.4 %.
+  // The values have standard deviation 0.05. For 40,000 values, the mean has an error of 0.00025,
+  // and the standard deviation has an error of 0.4 %.
   CHECK(std::abs(sum / 40'000) < 6 * 0.00025);
   CHECK(std::sqrt(squares / 40'000) == Approx(0.05).epsilon(6 * 0.004));
   for (const double b : naive::numbers(adapter_of(layer).b.detach())) CHECK(b == 0);
@@ -79,7 +79,8 @@ TEST_CASE("merged adapters give the same results") {
   CHECK(copy.parameter_count() == block().parameter_count());
   const std::vector<double> merged = naive::numbers(copy(input()).detach());
   const std::vector<double> wanted = naive::numbers(apart);
-  // Sums of six terms change by 1e-15 in another order, which two norms magnify a hundredfold.
+  // Reordering a sum of six terms changes it by about 1e-15. The block's two norm layers magnify
+  // this a hundredfold.
   for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(merged[i] - wanted[i]) < 1e-12);
   for (const nn::NamedTensor& each : copy.parameters()) CHECK(each.tensor.requires_grad());
 }

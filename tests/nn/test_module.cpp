@@ -131,7 +131,7 @@ TEST_CASE("only training calls are checked for missing members") {
   CHECK(forgetful(three_rows()).shape() == Shape{3, 5});
   forgetful.train();
   CHECK_THROWS_AS(forgetful(three_rows()), GraphError);
-  // Outside any module, a layer is its own root.
+  // Called outside Forgetful, `down` is a root module, which need not be a member.
   CHECK(forgetful.down(ones({1, 3})).shape() == Shape{1, 5});
 }
 

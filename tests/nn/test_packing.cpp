@@ -37,8 +37,8 @@ TEST_CASE("a packed GPT equals one with rounded weights and needs less memory") 
     const Tensor ids = randint(0, 23, {2, 7});
     const std::vector<double> got = naive::numbers(packed(ids)),
                               wanted = naive::numbers(rounded(ids));
-    // In another order, sums of at most 40 terms through two blocks change by 2⁻²⁴ each, which
-    // norms magnify.
+    // Reordering a sum of at most 40 terms changes it by about 2⁻²⁴. Two blocks of the model have
+    // such sums, and their norms magnify the changes.
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(std::abs(got[i] - wanted[i]) < 1e-5);
     const auto& token = dynamic_cast<const nn::PackedWeight&>(*packed.token.provider);
     CHECK(token.matrix.bytes() < 4 * rounded.token.weight.numel());
@@ -93,7 +93,8 @@ TEST_CASE("a packed layer rejects gradients, copies and repeated packing") {
   large.blocks[1].attention.out_proj.weight.detach()[0].fill_(1e6);
   CHECK_REFUSES(ValueError, nn::pack(large, Precision::f16), "blocks.1.attention.out_proj.weight",
                 "[0, 0]", "1e+06");
-  CHECK(large.state_dict().size() == model().state_dict().size());  // packing changed nothing
+  // The rejected call packed nothing.
+  CHECK(large.state_dict().size() == model().state_dict().size());
 }
 
 TEST_CASE("packing a layer keeps its adapter, and adding adapters skips packed layers") {

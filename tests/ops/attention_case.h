@@ -35,8 +35,8 @@ struct Results {
   Tensor o, dq, dk, dv;
 };
 
-/// In order: the kernel; composed ops under FormulaScope; composed ops that return the weights; the
-/// kernel with the backward formula that create_graph uses.
+/// The four ways: the kernel; composed ops under FormulaScope; composed ops that return the
+/// weights; the kernel with the backward formula that create_graph uses.
 enum class Way { fused, formula, with_weights, formula_backward };
 constexpr Way kWays[] = {Way::fused, Way::formula, Way::with_weights, Way::formula_backward};
 
@@ -82,7 +82,7 @@ inline double difference(const Tensor& a, const Tensor& b) {
 }
 
 /// A gradient is a sum of up to S (or T) products of a few factors, each rounded. With random
-/// signs, the error grows as the square root of the number of terms; 64 covers this error.
+/// signs, the error grows as the square root of the number of terms. 64 rounding errors cover it.
 inline double tolerance(Dtype dtype) { return 64 * (dtype == Dtype::f32 ? 0x1p-24 : 0x1p-53); }
 
 inline void check_same(const Results& a, const Results& b, Dtype dtype) {

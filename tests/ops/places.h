@@ -11,7 +11,8 @@ namespace gradus::testing::places {
 
 using Place = Sizes;
 
-/// Returns the row-major list of source(x, place) for each place in `shape`.
+/// Returns a reference that lists source(x, position) for each position in `shape`, in row-major
+/// order.
 template <class Source>
 Reference each(const Place& shape, Source source) {
   return [=]<class T>(const Arguments<T>& x) {
@@ -28,7 +29,7 @@ Reference each(const Place& shape, Source source) {
   };
 }
 
-/// Returns element [place…] of x, viewed with `shape`.
+/// Returns the element of x at `place`, with x viewed as `shape`.
 template <class T>
 T at(const Argument<T>& x, const Place& shape, const Place& place) {
   std::int64_t k = 0;

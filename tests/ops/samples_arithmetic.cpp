@@ -107,7 +107,7 @@ void add_binary(Samples& out, const Binary& binary) {
       [g]<class T>(const Arguments<T>& x) {
         return combined(turned(x[0].values, 5, 3), {3, 5}, x[1].values, {3, 5}, g);
       });
-  // Below, a row is combined with itself, which is a tie.
+  // The next sample combines a row with itself, which is a tie for maximum and minimum.
   if (binary.positive_base || binary.op == "maximum" || binary.op == "minimum") return;
   add_sample(
       "a tensor with its own slice", {values({4, 3}, 2)},
@@ -255,7 +255,7 @@ Sample convert_integers() {
               }};
 }
 
-/// Uses sign, because finite differences require more digits than f32 has.
+/// Converts signs, because finite differences of other values require more digits than f32 has.
 Sample convert_and_back() {
   return {.op = "to",
           .what = "signs, to the other dtype and back",

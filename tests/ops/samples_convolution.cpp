@@ -113,7 +113,7 @@ void add_convolutions(Samples& all) {
                  .function = "conv1d"});
 }
 
-/// Sums over every value of every letter. Does not support "...".
+/// Computes an einsum by summing over all values of all letters. Does not support "...".
 template <class T>
 List<T> summed(const std::vector<std::string>& terms, const std::string& result,
                const Arguments<T>& in) {

@@ -1,4 +1,4 @@
-// Each f has its own generator, so that every call drops the same elements.
+// The function of each sample has its own generator, so that every call drops the same elements.
 #include <cstdint>
 
 #include "gradus/engine/base/random.h"

@@ -1,5 +1,5 @@
-// Samples at kinks and ties. References take the branch with the derivative that the headers in
-// ops/ define; finite differences would differ.
+// Samples at kinks and ties. There, references use the derivative that the headers in ops/
+// document, because finite differences give different values.
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -172,7 +172,8 @@ void add_products(Samples& all) {
       });
 }
 
-/// More keys than a tile and more queries than a block; neither is a multiple.
+/// Uses more keys than one tile and more queries than one block. Neither count is a multiple of
+/// these sizes.
 void add_attention(Samples& all) {
   const auto with = [&](const naive::Attention& a, const Mask& mask) {
     push(

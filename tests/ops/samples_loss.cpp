@@ -183,7 +183,7 @@ void add_pairs(Samples& samples) {
   };
   for (const Pair& p : pairs) {
     const auto add = [&](const char* what, const Shape& shape, Reduction reduction) {
-      // All magnitudes differ, which avoids the kink of |d|.
+      // All magnitudes differ, so no difference q − t is at the kink of |q − t|.
       samples.push_back({p.reaches,
                          what,
                          {values(shape, 2), positive(shape, 3)},

@@ -10,7 +10,7 @@ namespace {
 
 using naive::numbers;
 
-/// `as_a` and `as_b` are the sizes, including the axes added to vectors.
+/// `as_a` and `as_b` are the shapes after matmul adds an axis to vectors.
 Sample product(const char* what, const Shape& a, const Shape& b, Sizes as_a, Sizes as_b) {
   return {"matmul",
           what,

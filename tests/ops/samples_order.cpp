@@ -1,4 +1,4 @@
-// sort and topk record gather, which selects their values.
+// sort and topk record a gather op, which selects their values.
 #include <algorithm>
 
 #include "gradus/ops/shape_ops.h"
@@ -8,7 +8,7 @@
 namespace gradus::testing {
 namespace {
 
-/// Returns the first k elements of each sorted row of n.
+/// Returns the first k elements of each sorted row. Rows have n elements.
 template <class T>
 List<T> sorted_rows(const List<T>& x, std::size_t n, std::size_t k, bool descending) {
   List<T> y;

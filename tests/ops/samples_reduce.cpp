@@ -13,7 +13,8 @@
 namespace gradus::testing {
 namespace {
 
-/// Returns the elements of each group. `axes` must be nonnegative; if empty, all axes.
+/// Returns the elements of each group that is reduced to one result. `axes` must be nonnegative; if
+/// empty, all axes are reduced.
 template <class T>
 std::vector<List<T>> groups(const List<T>& x, const std::vector<std::int64_t>& shape,
                             const std::vector<int>& axes) {
@@ -59,7 +60,7 @@ struct Case {
   std::string op;
   std::function<Tensor(const Tensor&, const Axes&, bool)> f;
   Generic<ListToNumber> of_group;
-  bool of_one = true;  // true if groups may have one element
+  bool of_one = true;  // false if each group needs at least two elements
 };
 
 std::vector<Case> cases() {

@@ -35,7 +35,7 @@ TEST_CASE("activation: second derivatives of relu and leaky_relu are 0") {
   const Tensor x = tensor({-2, 3}, Dtype::f64).requires_grad_();
   for (const Function& f :
        {Function(relu), Function([](const Tensor& v) { return leaky_relu(v); })}) {
-    const Tensor y = f(x) * x;  // its second derivative is 2 f'(x)
+    const Tensor y = f(x) * x;  // the second derivative of y is 2 f'(x)
     const Tensor dx = grad({y}, {x}, {ones_like(x)}, {.create_graph = true})[0];
     const List d2 = grad({dx}, {x}, {ones_like(x)})[0].to_vector<double>();
     CHECK(d2[1] == 2);
@@ -82,7 +82,7 @@ TEST_CASE("activation: a gradient in a reused buffer is outside the graph") {
   const Tensor x = tensor({1, -2, 3}).requires_grad_();
   int seen = 0;
   const auto activated = [&](const std::function<Tensor(const Tensor&)>& f) {
-    const Tensor twice = x * 2.0;  // its last user is the backward pass
+    const Tensor twice = x * 2.0;  // the backward pass is the last user of `twice`
     twice.register_hook([&](const Tensor& dy) {
       ++seen;
       CHECK(!dy.requires_grad());

@@ -57,7 +57,8 @@ bool same(const Pass& a, const Pass& b) {
   return true;
 }
 
-/// Fails each allocation from the first to the (last − 1)-th, and stops when a run has fewer.
+/// For each k from `first` to `last` − 1, makes the k-th allocation fail. Stops when a run has
+/// fewer than k allocations.
 std::string check_failures(const Sample& sample, int first, int last) {
   const Inputs x = leaves_of(sample);
   Tensor dy;

@@ -71,7 +71,7 @@ TEST_CASE("arithmetic: the derivative of a power in its exponent is 0 at base 0"
   CHECK(d[0].to_vector<double>() == List{0, 1, 0, 12});
   const List by_exponent = d[1].to_vector<double>();
   CHECK(List(by_exponent.begin(), by_exponent.begin() + 3) == List{0, 0, 0});
-  CHECK(std::abs(by_exponent[3] - 8 * std::log(2)) < 1e-14);  // a few rounding errors of 5.5
+  CHECK(std::abs(by_exponent[3] - 8 * std::log(2)) < 1e-14);  // allows a few rounding errors of 5.5
   const Tensor mixed = grad({d[0]}, {e}, {ones({4}, Dtype::f64)})[0];
   for (const double v : mixed.to_vector<double>()) CHECK(std::isfinite(v));
 }
@@ -170,9 +170,9 @@ TEST_CASE("arithmetic: a long f32 sum is accurate") {
     exact[static_cast<std::size_t>(i % 3)] += double{x.data<float>()[i]};
     magnitude += std::abs(double{x.data<float>()[i]});
   }
-  // A path has at most 1418 additions: a quarter of 5461 rows, then 193 parts. Each adds an error
-  // of half an ulp (2⁻²⁴) of the partial sum. With random signs, the sum is below a twentieth of
-  // the bound.
+  // Each element passes through at most 1418 additions: a quarter of 5461 rows, then 193 partial
+  // sums. Each addition rounds by half an ulp (2⁻²⁴) of the partial sum. With random signs, the
+  // total error is below a twentieth of the bound.
   const double bound = 1418 * 0x1p-24 * magnitude / 3;
   const Tensor rows = sum_to(x, {3});
   for (std::int64_t c = 0; c < 3; ++c)

@@ -25,7 +25,7 @@ namespace {
 
 Mask random_mask(const Shape& shape) { return dense_mask(rand(shape, Dtype::f64) < 0.5); }
 
-/// A wrapped ring buffer; the last 9 keys of the second example are absent.
+/// Positions in a ring buffer that has wrapped around. The second example lacks its last 9 keys.
 Mask ring(std::int64_t T, std::int64_t S) {
   Positions queries(1), keys(2);
   for (std::int64_t i = 0; i < T; ++i) queries[0].push_back(S + i);
@@ -75,7 +75,8 @@ TEST_CASE("the attention kernel equals the formula, forward and backward") {
 }
 
 TEST_CASE("a later span with a far larger score replaces the earlier spans") {
-  // The running maximum rises from about 0 to 600, so the weights of earlier spans underflow to 0.
+  // At key 1150, the running maximum of the scores rises from 0 to 1600, so the weights of all
+  // earlier keys underflow to 0.
   Case c{1, 1, 3, 1200, 1, 1};
   c.q = full({1, 1, 3, 1}, 1, Dtype::f64);
   c.k = full({1, 1, 1200, 1}, 0, Dtype::f64);
@@ -83,7 +84,7 @@ TEST_CASE("a later span with a far larger score replaces the earlier spans") {
   fill(slice(c.k, 2, 1150, 1151), 1600);
   fill(slice(c.v, 2, 1150, 1151), -2);
   CHECK(numbers(run(c, Way::fused).o) == Numbers{-2, -2, -2});
-  c.k = c.k * -1.0;  // all keys but one share the weight
+  c.k = c.k * -1.0;  // all keys but one have equal weights
   CHECK(difference(run(c, Way::fused).o, full({1, 1, 3, 1}, 5, Dtype::f64)) <
         tolerance(Dtype::f64));
 }
@@ -96,8 +97,8 @@ TEST_CASE("attention with few heads splits each head and adds the parts") {
       {1, 4, 500, 500, 8, 8, Dtype::f64, causal_mask(), 0.2, 1},
       {2, 1, 300, 900, 16, 8, Dtype::f64, window_mask(400, 100) & padding_mask({900, 100})},
       {1, 2, 200, 700, 16, 16, Dtype::f64, causal_mask(-190), 0, 1},  // most queries have no keys
-      {1, 1, 128, 1024, 64, 64, Dtype::f64},                          // one block per part
-      {1, 1, 40, 2000, 32, 32, Dtype::f64},                           // parts without blocks
+      {1, 1, 128, 1024, 64, 64, Dtype::f64},  // each part has one block of queries
+      {1, 1, 40, 2000, 32, 32, Dtype::f64},   // some parts have no block of queries
   };
   const int before = num_threads();
   for (const Case& c : cases)
@@ -180,7 +181,8 @@ TEST_CASE("attention weights are a distribution over the allowed keys") {
   const Numbers sums = numbers(sum(weights, {-1}));
   for (std::size_t i = 0; i < sums.size(); ++i)
     CHECK(std::abs(sums[i] - (i < 10 ? 1 : 0)) <
-          8 * 0x1p-53);  // 7 rounding errors; example 1 has no keys
+          // Allows 7 rounding errors. Example 1 has no keys, so its sums are 0.
+          8 * 0x1p-53);
 }
 
 TEST_CASE("attention dropout depends only on the seed, not on threads, and is off in evaluation") {
@@ -199,7 +201,7 @@ TEST_CASE("attention dropout depends only on the seed, not on threads, and is of
   const std::uint32_t position = own.position();
   const Tensor quiet = scaled_dot_product_attention(c.q, c.k, c.v, c.mask, options);
   const Tensor none = scaled_dot_product_attention(c.q, c.k, c.v, c.mask);
-  CHECK(own.position() == position);  // no stream was drawn
+  CHECK(own.position() == position);  // no dropout stream was used
   CHECK(quiet.to_vector<float>() == none.to_vector<float>());
 }
 
@@ -236,14 +238,14 @@ void same(const std::vector<Numbers>& a, const std::vector<Numbers>& b, const st
 
 void against_the_formula(const Inputs& x, const Mask& mask, const AttentionOptions& options,
                          const std::string& what) {
-  seed(11);  // same dropout in both runs
+  seed(11);  // gives both runs the same dropout
   const std::vector<Numbers> kernel = x.run(mask, options);
   const FormulaScope formula;
   seed(11);
   same(kernel, x.run(mask, options), what);
 }
 
-/// Wide heads limit the number of keys per span.
+/// The wider the heads, the fewer keys the kernel processes at a time.
 TEST_CASE("attention accepts sizes of 0 and very wide heads") {
   expect(
       scaled_dot_product_attention(values({2, 0, 3, 4}), values({2, 0, 5, 4}), values({2, 0, 5, 3}))
@@ -260,7 +262,7 @@ TEST_CASE("attention accepts sizes of 0 and very wide heads") {
   against_the_formula({1, 1, 1, 5, 4, 3, 1000}, {}, {}, "wide values");
 }
 
-/// Tests full blocks of queries, and keys in multiple spans.
+/// Tests blocks full of queries, and more keys than the kernel processes at a time.
 TEST_CASE("large attention with bias and dropout equals the formula") {
   against_the_formula({1, 1, 1, 64, 32, 2, 2}, {}, {.dropout = 0.3}, "blocks that fill buffers");
   const Inputs square(1, 1, 1, 64, 64, 2, 2);
@@ -275,7 +277,8 @@ TEST_CASE("large attention with bias and dropout equals the formula") {
   for (int i = 0; i < 70 * 520; ++i) two_of_three.push_back(i % 3 != 0);
   against_the_formula({1, 1, 1, 70, 520, 1, 1}, dense_mask(tensor(two_of_three, {70, 520})),
                       {.bias = values({1, 1, 70, 520}, 5)}, "two keys of three");
-  std::vector<bool> gap;  // omits entire tiles, after an almost full span
+  // The mask hides keys 480 to 959, which are entire tiles of 32 keys.
+  std::vector<bool> gap;
   for (int i = 0; i < 64 * 1000; ++i) gap.push_back(i % 1000 < 480 || i % 1000 >= 960);
   against_the_formula({1, 1, 1, 64, 1000, 1, 1}, dense_mask(tensor(gap, {64, 1000})), {}, "a gap");
 }
@@ -285,7 +288,7 @@ TEST_CASE("window attention that is split into parts equals the formula") {
   against_the_formula({1, 2, 1, 400, 400, 64, 64}, window_mask(120), {}, "with shared keys");
 }
 
-/// Each of the four heads has two parts.
+/// The kernel splits each of the four heads into two parts.
 TEST_CASE("attention in parts computes the same gradient separately and with the others") {
   const Inputs x(2, 2, 2, 200, 200, 64, 64);
   const std::vector<Numbers> all = x.run({});
@@ -334,7 +337,7 @@ TEST_CASE("a NaN in a query or its upstream gradient reaches no hidden key") {
     const std::int64_t b = place & 1, h = place >> 1 & 1, row = place >> 2 & 1 ? 5 : 0;
     const Tensor q = with(x.q, {b, h, row, place >> 3}, kNan);
     const Tensor dout = with(x.dout, {b, h, row, place >> 3}, kNan);
-    const Tensor apart = transpose(transpose(dout).contiguous());  // makes rows strided
+    const Tensor apart = transpose(transpose(dout).contiguous());  // equals dout, with strided rows
     for (const std::vector<Numbers>& dx :
          {all_of(q, x.k, x.v, x.dout, mask), all_of(x.q, x.k, x.v, dout, mask),
           all_of(x.q, x.k, x.v, apart, mask)})
@@ -347,7 +350,7 @@ TEST_CASE("a NaN in a query or its upstream gradient reaches no hidden key") {
 /// Returns x with strided rows.
 Tensor gaps(const Tensor& x) { return slice(cat({x, x}, 3), 3, 0, 1).detach(); }
 
-/// All values are infinite or NaN, but a query without keys has output and gradient 0.
+/// All values are infinite or NaN, but a query without keys must have output and gradient 0.
 void nothing_finite(std::int64_t T) {
   std::vector<bool> allowed(static_cast<std::size_t>(T), true);
   allowed.back() = false;
@@ -373,7 +376,7 @@ TEST_CASE("with NaN everywhere, a query without keys gives 0") {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// As in the formula, a weight that underflows to 0 times infinity is NaN.
+/// As in the formula, infinity times a weight that underflows to 0 is NaN.
 TEST_CASE("without a mask, a weight of 0 does not hide infinite values") {
   const Inputs x(1, 1, 1, 6, 4, 3, 2);
   Tensor bias = zeros({1, 1, 6, 4}, Dtype::f64);

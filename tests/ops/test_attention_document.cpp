@@ -79,8 +79,8 @@ TEST_CASE(
   const Mask mask = Mask(std::make_shared<Dilated>(3)) & padding_mask({70, 33});
   const Tensor y = scaled_dot_product_attention(q, k, v, mask);
   const Tensor z = scaled_dot_product_attention(q, k, v, dense_mask(mask.dense({2, 1, 40, 70})));
-  // A sum has at most 14 keys and |v| < 5, so another order changes it by at most 14 · 2⁻⁵² · 5.
-  // The differences in dq pass through three matmuls.
+  // A sum has at most 14 keys and |v| < 5, so a different order changes it by at most 70 · 2⁻⁵².
+  // For dq, the differences pass through three matmuls.
   CHECK((y - z).abs().max().item() < 2e-14);
   CHECK((grad(y.sum(), q) - grad(z.sum(), q)).abs().max().item() < 1e-13);
 }

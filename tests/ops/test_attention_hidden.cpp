@@ -21,7 +21,7 @@ bool all_finite(const Tensor& x) {
 
 bool all_zero(const Tensor& x) { return largest(numbers(x)) == 0; }
 
-/// Fills rows [first, last) of example b, in every head.
+/// Returns a copy of x in which rows [first, last) of example b are `value`, in every head.
 Tensor with_rows(const Tensor& x, std::int64_t b, std::int64_t first, std::int64_t last,
                  double value) {
   Tensor y = x.clone(), rows = slice(slice(y, 0, b, b + 1), 2, first, last);
@@ -70,7 +70,7 @@ TEST_CASE("a query without allowed keys gives output 0 and gets gradient 0") {
     CHECK(all_finite(r.dq));
     CHECK(all_finite(r.dk));
     CHECK(all_finite(r.dv));
-    CHECK(all_zero(row(r.dk, 3)));  // query 4 attends to keys 0 to 2
+    CHECK(all_zero(row(r.dk, 3)));  // the last query, 4, attends only to keys 0 to 2
   }
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("without a mask, a NaN reaches every output") {
 TEST_CASE("NaN in padding at the end changes no output or gradient") {
   Generator own(31);
   const GeneratorScope scope(own);
-  const Mask tail = padding_mask({70, 45});  // ends inside a tile of keys
+  const Mask tail = padding_mask({70, 45});  // key 45 is inside a tile of 32 keys
   for (const std::int64_t T : {1, 3, 40, 70}) {
     padding_changes_nothing({2, 2, T, 70, 4, 3, Dtype::f64, tail}, 45, 70);
     padding_changes_nothing({2, 2, T, 70, 4, 3, Dtype::f64, tail & causal_mask(70 - T)}, 45, 70);
@@ -216,7 +216,8 @@ TEST_CASE("a diverged head takes about as long as a finite one") {
     }
     return best;
   };
-  // The factor 3 allows for load by other processes; pair by pair, it would take 10 times as long.
+  // The factor 3 allows for load by other processes. Computing the attention pair by pair would
+  // take 10 times as long.
   CHECK(seconds(diverged) < 3 * seconds(finite));
 }
 

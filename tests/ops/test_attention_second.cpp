@@ -9,7 +9,8 @@
 namespace gradus::testing::attending {
 namespace {
 
-/// T = 70 and S = 97: two blocks of queries and four tiles of keys, of which the last are partial.
+/// All cases have T = 70 queries and S = 97 keys: two blocks of queries and four tiles of keys. The
+/// last block and the last tile are partial.
 struct Scoped {
   const char* name;
   Case c;

@@ -8,7 +8,7 @@
 namespace gradus::testing::test_attention_views {
 namespace {
 
-/// Compares views with packed copies.
+/// Requires the same results for a view and for its contiguous copy.
 void expect_as_packed(const Tensor& x, const std::string& what) {
   const auto outcome = [](const Tensor& in) {
     const Tensor q = in.detach().requires_grad_(), k = in.detach().requires_grad_(),

@@ -75,7 +75,8 @@ TEST_CASE("checkpoint keeps only its inputs and recomputes in backward") {
   const auto [all_kept, all_highest] = peak(false);
   CHECK(kept == kLayers * kBytes);
   CHECK(all_kept >= 3 * kLayers * kBytes);
-  // The backward pass adds at most a dozen: one layer's activations and their gradients.
+  // The backward pass needs at most 12 more buffers, for one layer's activations and their
+  // gradients.
   CHECK(highest <= (kLayers + 12) * kBytes);
   CHECK(all_highest >= all_kept);
   Counter counter;
@@ -150,7 +151,8 @@ TEST_CASE("checkpoint accepts many inputs: undefined, indices, frozen, and captu
   CHECK(numbers(w.grad()) == numbers(in[0]));
   CHECK(equal_but_for_order(numbers(in[69].grad()), numbers(in[66] * v * v)));
   CHECK(!in[66].grad().defined());
-  // Requests only the second of two leaves; one leaf is returned unchanged.
+  // Requests the gradient of only the second of two leaves. The last function returns its leaf
+  // unchanged.
   const Tensor dv = grad(sum(checkpoint([&](const Tensor& x) { return x * w * v; }, in[66])), v);
   CHECK(equal_but_for_order(numbers(dv), numbers(in[66] * w)));
   const Tensor dw = grad(sum(checkpoint([&](const Tensor&) { return w; }, in[0]) * 3.0), w);

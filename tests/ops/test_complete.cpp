@@ -45,7 +45,7 @@ Names functions_in(const std::string& header) {
                          R"re(std::vector<Tensor>) (\w+)\()re");
 }
 
-/// Leaves out create.h, whose tensors are leaves.
+/// Leaves out create.h, because its functions return leaves.
 Names public_functions() {
   Names found;
   for (const std::string& header :
@@ -55,7 +55,8 @@ Names public_functions() {
   return found;
 }
 
-/// Returns the layers of nn/, and models with a forward, including those of the applications.
+/// Returns the layers of nn/ and the models that have a forward, including those of the
+/// applications.
 Names public_layers() {
   Names found;
   for (const std::string header :
@@ -109,7 +110,7 @@ std::map<std::string, std::function<Tensor(const Tensor&)>> without_gradient() {
   };
 }
 
-/// Functions with a kink, a tie, a gradient that stops by definition, or hidden inputs. Their
+/// Functions with a kink, a tie, a gradient that stops by definition, or masked inputs. Their
 /// samples without finite differences test the convention.
 const Names kWithConvention = {"relu",
                                "leaky_relu",

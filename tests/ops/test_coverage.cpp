@@ -1,5 +1,5 @@
-// Checks that every Op class with a backward has a sample, and that in the oracle every
-// needs_grad(i) returns both true and false.
+// Checks that every Op class with a backward has a sample. Also checks that each needs_grad(i)
+// returns both true and false while the oracle runs the samples.
 #include <cctype>
 #include <compare>
 #include <filesystem>
@@ -88,7 +88,7 @@ TEST_CASE("registry: the parser applies a base template to derived ops") {
   CHECK(found[0].needs_grad_calls == std::set<int>{0});
 }
 
-/// Maps functions that are recorded as another op.
+/// Returns the name of the op that `function` records.
 std::string recorded_as(const std::string& function) {
   static const std::map<std::string, std::string> others = {
       {"batch_norm", "layer_norm"}, {"contiguous", "clone"}, {"select", "slice"},

@@ -23,8 +23,8 @@
 namespace gradus::testing::test_denormals {
 namespace {
 
-/// Uses one thread, because each has its own control register. With `flush`, values below 2⁻¹²⁶ are
-/// 0 as operands and results.
+/// Uses one thread, because each thread has its own control register. With `flush`, values below
+/// 2⁻¹²⁶ are 0 as operands and results.
 class Arithmetic {
  public:
   explicit Arithmetic([[maybe_unused]] bool flush) {
@@ -70,7 +70,8 @@ struct Case {
   double terms, gain;
 };
 
-/// Returns tensors, which must be read after Arithmetic ends.
+/// The caller must read the returned tensors after Arithmetic has ended, because reading would
+/// flush them.
 std::vector<Tensor> results(const Case& each, Dtype dtype, const Tensor& dy, bool flush) {
   Inputs x;
   for (const Tensor& input : each.inputs) x.push_back(input.to(dtype).detach().requires_grad_());
@@ -99,7 +100,7 @@ TEST_CASE("operations on denormal numbers are right, flushed or not") {
     return Case{name, {tiny({5, 8})}, [f](const Inputs& x) { return f(x[0]); }, 4, 1};
   };
   const Tensor target = indices({0, 7, 3, 3, 1});
-  // Normalization multiplies by 1/√eps = 317 for eps = 1e-5. Weights are below 1.7.
+  // Normalization multiplies by 1/√eps = 317, with eps = 1e-5. Weights are below 1.7.
   const Case cases[] = {
       unary("exp", [](const Tensor& x) { return exp(x); }),
       unary("tanh", [](const Tensor& x) { return tanh(x); }),
@@ -133,7 +134,8 @@ TEST_CASE("operations on denormal numbers are right, flushed or not") {
        [](const Inputs& x) { return linear(x[0], x[1], x[2]); },
        8 + 1,
        1.7},
-      {"attention",  // 6 keys, width 4: the gradient of a score has 4 terms, that of a query 6 · 4
+      // With 6 keys of width 4, the gradient of a score has 4 terms, and that of a query has 6 · 4.
+      {"attention",
        {tiny({2, 2, 6, 4}), tiny({2, 2, 6, 4}, 1), tiny({2, 2, 6, 4}, 2)},
        [](const Inputs& x) {
          return scaled_dot_product_attention(x[0], x[1], x[2], causal_mask());
@@ -175,9 +177,10 @@ TEST_CASE("optimizer steps with denormal gradients and moments are right, flushe
       {"Adam", [](const Parameters& p) -> Pointer { return std::make_unique<optim::Adam>(p); }},
       {"AdamW", [](const Parameters& p) -> Pointer { return std::make_unique<optim::AdamW>(p); }}};
   const Tensor starts[] = {usual({40}, 1), tiny({40}, 2)};
-  // g = 1e-20 makes v = 1e-43, and g = 1e-40 makes v = 0. Adam divides by √v̂ + 1e-8. If v is
-  // flushed, √v̂ is below √2⁻¹²⁶ = 1e-19, which is 1e-11 of an update. In the first step, a flushed
-  // m̂ of 10 · 2⁻¹²⁶ is divided by 1e-8 and multiplied by the learning rate 1e-3: a gain of 1e6.
+  // g = 1e-20 makes v = 1e-43, and g = 1e-40 makes v = 0. Adam divides by √v̂ + 1e-8. A flushed v̂
+  // changes √v̂ by less than √2⁻¹²⁶ = 1e-19, and thus the update by a relative 1e-11. In the first
+  // step, a flushed m̂ of 10 · 2⁻¹²⁶ is divided by 1e-8 and multiplied by the learning rate 1e-3: a
+  // gain of 1e6.
   constexpr double kSteps = 3, kGain = 1e6;
   for (const auto& [name, make] : optimizers)
     for (const double size : {1e-20, 1e-40})

@@ -13,7 +13,7 @@
 namespace gradus::testing::test_derivatives {
 namespace {
 
-/// Returns a direction for x.
+/// Returns a direction with the shape and dtype of x.
 Tensor along(const Tensor& x, int which) { return values(x.shape(), which).to(x.dtype()); }
 
 double dot(const Tensor& a, const Tensor& b) {
@@ -58,8 +58,8 @@ TEST_CASE("jvp and vjp are adjoint for every sample of the registry") {
       right += dot(back.gradients[i], v[i]);
       scale += largest(numbers(back.gradients[i])) * static_cast<double>(v[i].numel());
     }
-    // Both sides sum the same products in another order: a few hundred rounding errors of 1.1e-16
-    // each, relative to the sum `scale` of the terms.
+    // The two sides sum the same products in different orders. This causes a few hundred rounding
+    // errors of 1.1e-16 each, relative to `scale`.
     CHECK(std::abs(dot(u, forward.tangent) - right) <= 1e-12 * scale);
   }
 }
@@ -126,7 +126,7 @@ TEST_CASE("vjp with create_graph supports a gradient penalty") {
       sides[side] = penalty().item();
       one = before;
     }
-    // The bound is derived as above.
+    // As above, the error is that of a central difference plus rounding of 1e-16 / h.
     CHECK(std::abs(numbers(exact)[static_cast<std::size_t>(i)] - (sides[1] - sides[0]) / (2 * h)) <
           1e-8);
   }

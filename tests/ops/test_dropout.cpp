@@ -63,7 +63,7 @@ TEST_CASE("dropped elements are 0 even if they were NaN or infinite") {
   const Tensor nan = full({64}, std::nan(""), Dtype::f64);
   int dropped = 0;
   for (const double v : dropout(nan, 0.5).to_vector<double>()) dropped += v == 0;
-  CHECK(dropped > 10);  // of 64; 10 or fewer have probability 1e-8
+  CHECK(dropped > 10);  // at most 10 of 64 are dropped with probability 1e-8
   CHECK(dropped < 54);
 }
 

@@ -73,7 +73,8 @@ TEST_CASE("dual: derivatives of first and second order are right") {
   for (const Known& each : known())
     for (const double x : {0.3, 0.7, 1.6}) {
       INFO(each.name << " at " << x);
-      // A dozen operations, each of which cancels at most half of a value: 1e-14 is 90 half-ulps.
+      // 1e-14 is 90 half-ulps. The functions have about a dozen operations, each of which cancels
+      // at most half of a value.
       const auto close = [](double a, double b) {
         return std::abs(a - b) <= 1e-14 * std::max(1.0, std::abs(b));
       };
@@ -115,7 +116,7 @@ TEST_CASE("bounded: the bound covers the error of f32 and is not much larger") {
   CHECK(lost <= sum.error * 0x1p-24);
   CHECK(sum.error < 1001 * sum.value);  // one rounding per addition
 
-  // 1 − tanh² cancels, so the error remains that of 1.
+  // 1 − tanh² is small, but its error is as large as that of 1.
   const Bounded t = math::tanh(Bounded(4.0));
   const Bounded difference = 1 - t * t;
   CHECK(difference.error > 1);

@@ -45,7 +45,8 @@ using Integers = std::vector<std::int64_t>;
 
 Integers integers_of(const Tensor& x) { return x.to_vector<std::int64_t>(); }
 
-/// Returns the positions of a line of [outer, n, inner] in sorted order.
+/// Returns the positions of the n elements of one line along an axis, in sorted order. The line
+/// starts at x[first], and its elements are `inner` apart.
 Integers positions(const Numbers& x, std::int64_t n, std::int64_t inner, std::int64_t first) {
   Integers order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -95,7 +96,8 @@ TEST_CASE("multinomial accepts strided, huge and differing weights") {
   seed(6);
   const Integers drawn = integers_of(multinomial(tensor({huge, huge, huge}, Dtype::f64), 60));
   for (const std::int64_t k : {0, 1, 2}) CHECK(std::count(drawn.begin(), drawn.end(), k) > 5);
-  seed(7);  // one of 8! orders
+  // Each row is one of 8! orders, so two equal rows are unlikely.
+  seed(7);
   const Integers rows = integers_of(multinomial(ones({4, 8}), 8, false));
   for (std::ptrdiff_t row = 1; row < 4; ++row)
     CHECK(!std::equal(rows.begin(), rows.begin() + 8, rows.begin() + 8 * row));

@@ -116,8 +116,9 @@ TEST_CASE("a performer's result is independent of its stabilizing shift") {
 }
 
 TEST_CASE("a causal performer keeps keys along a long projection row in f32") {
-  // A key along the first row, where |w|² = 200, has exponent 100; the key 0 has exponent 0. f32
-  // requires a shift between 12 and 87: e^88 overflows, e^−103 underflows.
+  // A key along the first row of w, for which |w|² = 200, has exponent 100, and a zero key has
+  // exponent 0. In f32, e^88 overflows and e^−103 underflows, so the shift must be between 12 and
+  // 87.
   const Tensor w = cat({full({1, 8}, 5, Dtype::f64), values({2, 8}) * 0.2}, 0);
   const Tensor along = reshape(select(w, 0, 0) * std::pow(8, 0.25), {1, 1, 1, 8});
   const Tensor k = cat({along * 0.0, along, along * 0.5}, 2), q = values({1, 1, 3, 8}) * 0.1;
@@ -128,7 +129,7 @@ TEST_CASE("a causal performer keeps keys along a long projection row in f32") {
   };
   const Numbers y = run(Dtype::f64), y32 = run(Dtype::f32);
   for (std::size_t c = 0; c < 2; ++c) CHECK(std::abs(y[c] - numbers(v)[c]) < 1e-14);
-  // Exponents of 100 are rounded a few times, each by 2⁻²⁴ of 100.
+  // Exponents of 100 are rounded a few times, by 100 · 2⁻²⁴ each time.
   CHECK(distance(y32, y) < 1e-4);
 }
 

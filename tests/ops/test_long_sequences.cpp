@@ -30,7 +30,8 @@ double dot(const Row& a, const Row& b) {
   return sum;
 }
 
-/// A sum of rows, and the sum of their magnitudes, which bounds its rounding error.
+/// A sum of rows, and the sum of the rows' magnitudes. The second sum bounds the rounding error of
+/// the first.
 struct Sum {
   Row value{}, size{};
   void add(double factor, const Row& row) {
@@ -91,8 +92,8 @@ struct Reference {
   }
 };
 
-/// Scores up to 10 are rounded by 10 · 2⁻²⁴ = 6e-7, relative to a weight, in each of about ten
-/// operations. The differences dy · v − delta multiply this error by a few.
+/// Each of about ten operations rounds scores up to 10 by 10 · 2⁻²⁴ = 6e-7. The weights have the
+/// same relative error. The differences dy · v − delta multiply this error by a few.
 constexpr double kRounding = 1e-5;
 
 void check_row(const char* name, const Row& got, const Sum& right) {
@@ -113,8 +114,8 @@ void check_attention(const Mask& mask, std::int64_t before) {
   memory::reset_peak();
   const Tensor y = scaled_dot_product_attention(x[0], x[1], x[2], mask);
   const std::vector<Tensor> dx = grad({y}, x, {dy});
-  // y, gradients, and each thread's sums take tens of T · D values, each 1 MiB. T · T values would
-  // take 4 GiB.
+  // y, the gradients and each thread's sums take some tens of arrays of T · D values, of 1 MiB
+  // each. T · T values would take 4 GiB.
   CHECK(memory::usage().peak_bytes - live <= 64 * kT * kD * 4);
 
   Reference right{rows_of(x[0].detach()),
@@ -150,7 +151,7 @@ TEST_CASE("windowed attention over 32768 positions is right and keeps no matrix"
   check_attention(window_mask(64), 64);
 }
 
-// An angle of 1e6 radians is rounded to 0.06 in f32, and to 1e-10 in double. The only other error
+// An angle of 1e6 radians is rounded by 0.06 in f32, and by 1e-10 in double. The only other error
 // is the rounding of a rotation: two f32 products and a sum.
 TEST_CASE("rotary positions of a million are exact in f32") {
   constexpr std::int64_t width = 64, half = width / 2;

@@ -52,7 +52,7 @@ TEST_CASE("an ignored row may hold NaN, and its gradient is 0") {
 
 TEST_CASE("cross_entropy of equal logits is log V, and of extreme logits finite") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
-    const double ulps = dtype == Dtype::f32 ? 1e-6 : 1e-15;  // log 65 = 4.2, so a few ulps
+    const double ulps = dtype == Dtype::f32 ? 1e-6 : 1e-15;  // a few ulps of log 65 = 4.2
     const Tensor equal = full({3, 65}, 12345, dtype);
     CHECK(std::abs(cross_entropy(equal, indices({0, 64, 7})).item() - std::log(65.0)) < ulps);
     const Tensor far = tensor({{3e4, -3e4}, {-3e4, 3e4}}, dtype);
@@ -174,7 +174,8 @@ TEST_CASE("log_softmax of rows of one element has gradient 0") {
   expect(numbers(x.grad()) == Numbers{0, 0}, "rows of one element, one of them hidden");
 }
 
-/// Tests the formula and the kernel. A third is not exact in f32, so that truncation is visible.
+/// Tests the formula and the kernel. The upstream gradient 1/3 is not exact in f32, so the test
+/// detects rounding to f32.
 void both_ways(const Tensor& x, const Tensor& target, const CrossEntropyOptions& options,
                const Numbers& expected, const std::string& what) {
   for (const bool recorded : {false, true}) {

@@ -117,7 +117,7 @@ TEST_CASE("describe() lists the parts of a mask") {
 
 namespace {
 
-/// Compares coverage() and row() with allows().
+/// Compares coverage() and row() with allows() for the pairs in a block.
 void check_block(const Mask& mask, const MaskBlock& b, bool exact) {
   const std::int64_t n = b.last_key - b.first_key;
   const std::unique_ptr<bool[]> row(new bool[static_cast<std::size_t>(n)]);
@@ -159,8 +159,8 @@ void check_blocks(const Mask& mask, const MaskSizes& sizes, bool exact) {
 
 constexpr MaskSizes kSizes{2, 3, 19, 23};
 
-/// Example 0: a ring of 23 keys, in which keys from 23 on replaced 0 … 18, and queries 22 … 40.
-/// Example 1: 7 keys, and queries 4 … 10 followed by empty rows.
+/// Example 0: a ring of 23 keys, in which keys 23 to 41 have replaced keys 0 to 18, and queries 22
+/// to 40. Example 1: 7 keys, and queries 4 to 10 followed by empty rows.
 Mask placed(const Mask& mask) {
   Positions queries(2), keys(2);
   for (std::int64_t i = 0; i < 19; ++i)
@@ -245,7 +245,7 @@ TEST_CASE("remapped masks use positions, and negative positions are hidden") {
   const Mask unequal = remap_positions(causal_mask(), {{3}, {1}}, {{0, 1, 2, 3}, {0, 1, -1, -1}});
   CHECK(unequal.picture(1, 4, 0) == "####\n");
   CHECK(unequal.picture(1, 4, 1) == "##..\n");
-  // The inner lists index the outer lists.
+  // The lists of the second call index the lists of the first call.
   const Mask twice =
       remap_positions(remap_positions(causal_mask(), {{5, 6, 7}}, {{5, 6, 7}}), {{2}}, {{0, 2}});
   CHECK(twice.picture(1, 2) == "##\n");

@@ -21,7 +21,7 @@ bool drawn(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j) {
   return (b * 31 + h * 17 + i * i * 7 + j * j * 3 + i * j) % 5 < 2;
 }
 
-/// Returns drawn() as a tensor whose axes of size 1 broadcast.
+/// Returns a dense mask with the pattern drawn(). Axes of size 1 broadcast.
 Kind dense(const Shape& shape) {
   Shape four = shape;
   if (four.rank() == 3) four.insert(1, 1);
@@ -102,7 +102,8 @@ std::vector<Kind> simple(const Extent& n) {
           dense({B, H, T, S})};
 }
 
-/// Rows of a wrapped ring, some of them empty. The rows are shared or differ between examples.
+/// Remaps a mask to positions in a ring buffer that has wrapped around, with some empty rows. If
+/// `each` is true, every example has its own positions.
 Kind in_a_ring(const Kind& a, const Extent& n, bool each) {
   Positions queries(each ? 2 : 1), keys(each ? 2 : 1);
   for (std::size_t b = 0; b < queries.size(); ++b) {
@@ -176,8 +177,9 @@ struct Plain {
   }
 };
 
-/// Fills keys and values with NaN before the first and after the last key to which a query attends.
-/// Does not support a & b, where padding means only keys that a or b hides from every query.
+/// Fills keys and values with NaN before the first and after the last key to which any query
+/// attends. Does not support masks a & b: their padding includes only keys that a or b hides from
+/// every query.
 void poison(Case& c, const May& may) {
   for (std::int64_t b = 0; b < c.B; ++b)
     for (std::int64_t hk = 0; hk < c.Hk; ++hk) {
@@ -211,8 +213,8 @@ void check_attention(const Kind& kind, const Extent& n, const Options& how) {
   plain.run();
   if (how.poisoned) poison(c, kind.may);
   const Results got = attending::run(c, how.way);
-  // Errors are relative to the largest value: where queries have only one key, dq and dk are 0 up
-  // to rounding.
+  // Errors are relative to the largest value, because dq and dk are only rounding errors if a query
+  // has a single key.
   double worst = 0, most = 1;
   const auto compare = [&](const Tensor& x, const Numbers& y) {
     const Numbers found = numbers(x);
@@ -242,7 +244,8 @@ TEST_CASE("every mask and pair of masks matches its definition, and attention ma
     check_attention(kind, n, {key_heads[turn % 3], kWays[turn % 4], poisoned && turn % 5 < 2});
     ++turn;
   };
-  for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 4, 2, 9}})  // as in decoding
+  // The second size has fewer queries than keys, as in decoding.
+  for (const Extent& n : {Extent{2, 4, 7, 9}, Extent{2, 4, 2, 9}})
     for (const Kind& a : simple(n))
       for (const Kind& b : simple(n))
         for (const bool both : {true, false}) check(combined(a, b, both), n, !both);
@@ -290,7 +293,7 @@ TEST_CASE("a bias is added under masks too, and −∞ hides a key", "[kernel]")
       for (const bool absent : {false, true})
         for (const Kind& kind : kinds)
           for (const Way way : kWays) {
-            if (S > 500 && way != Way::fused) continue;  // only the kernel splits keys into spans
+            if (S > 500 && way != Way::fused) continue;  // only the kernel splits long rows of keys
             CAPTURE(shape, absent, kind.mask.describe(), int(way));
             Tensor bias = randn(shape, Dtype::f64);
             for (std::int64_t i = 0; absent && i < bias.numel(); i += 3)

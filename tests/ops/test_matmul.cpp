@@ -74,8 +74,8 @@ TEST_CASE("a large matmul equals naive loops") {
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
     const Tensor a = randn({m, k}, dtype), b = randn({k, n}, dtype);
     const Numbers right = naive::matmul(numbers(a), {m, k}, numbers(b), {k, n});
-    // The products and partial sums have 203 rounding errors of up to 60 ulps. With random signs, a
-    // few ulps remain.
+    // The products and partial sums have 203 rounding errors, of at most 60 ulps together. With
+    // random signs, a few ulps remain.
     CHECK(roundings(matmul(a, b), right, k) < 8);
     CHECK(roundings(linear(a, transpose(b)), right, k) < 8);
     const Tensor at_ = transpose(transpose(a).contiguous()),

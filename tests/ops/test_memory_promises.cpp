@@ -56,7 +56,8 @@ TEST_CASE("views and conversions to the same type take no memory") {
 
 TEST_CASE("addition and dropout reuse temporaries") {
   const Tensor x = buffer();
-  CHECK(bytes_of([&] { return x * 2.0 + x * 3.0; }).peak <= 2 * kBuffer);  // both products
+  // The two products; the sum reuses one.
+  CHECK(bytes_of([&] { return x * 2.0 + x * 3.0; }).peak <= 2 * kBuffer);
   CHECK(bytes_of([&] { return dropout(x * 2.0, 0.5); }).peak <= kBuffer);
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("backward accumulates into an existing gradient in place") {
   const Tensor x = leaf();
   (x * 2.0).backward(buffer());
   const Bytes again = backward_of(x * 2.0);
-  CHECK(again.peak <= kBuffer);  // the gradient that is added
+  CHECK(again.peak <= kBuffer);  // one buffer, for the gradient that is added
   CHECK(again.kept <= 0);
 }
 
@@ -110,7 +111,7 @@ TEST_CASE("backward accumulates many gradients of one tensor in one buffer") {
   const Tensor x = leaf();
   Tensor y = x * 2.0;
   for (int i = 0; i < 16; ++i) y = y + x * 3.0;
-  CHECK(backward_of(y).peak <= 2 * kBuffer);  // one gradient and the sum
+  CHECK(backward_of(y).peak <= 2 * kBuffer);  // one gradient, and the sum of the others
 }
 
 TEST_CASE("gradients of slices and rows are added in place, without padding") {

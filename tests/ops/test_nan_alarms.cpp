@@ -1,4 +1,4 @@
-// Infinities and empty rows in the samples are intended.
+// Tests that the NaN alarm accepts the infinities and empty rows that samples contain on purpose.
 #include <string>
 
 #include "gradus/engine/grad_mode.h"

@@ -53,7 +53,7 @@ TEST_CASE("oracle: rounding errors are accepted in f64 and f32, and NaN is rejec
   CHECK(difference({1 + 6 * tiny}, {{1, 1}}, 0x1p-24) == "");
   CHECK(difference({NAN}, {{1, 1}}, tiny) != "");
   CHECK(difference({1}, {{NAN, 1}}, tiny) != "");
-  CHECK(difference({1}, {{1, NAN}}, tiny) == "");  // equal values pass
+  CHECK(difference({1}, {{1, NAN}}, tiny) == "");  // equal values pass, even if the bound is NaN
   CHECK(difference({1.5}, {{1, NAN}}, tiny) != "");
   CHECK(difference({}, {}, tiny) == "");
   CHECK(difference({1}, {}, tiny) == "1 elements instead of 0");

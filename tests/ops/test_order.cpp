@@ -78,7 +78,7 @@ TEST_CASE("multinomial: frequencies follow the weights") {
   CHECK(counts[3] == 0);
   const double expected[] = {0.125, 0, 0.375, 0, 0.5};
   for (std::size_t k = 0; k < 5; ++k) {
-    // A count exceeds 5 standard deviations for one in two million seeds.
+    // A count is off by more than 5 standard deviations for one in two million seeds.
     const double deviation = std::sqrt(static_cast<double>(n) * expected[k] * (1 - expected[k]));
     CHECK(std::abs(counts[k] - static_cast<double>(n) * expected[k]) <= 5 * deviation);
   }
@@ -98,8 +98,8 @@ TEST_CASE("multinomial without replacement draws distinct elements by weight") {
     first_is_3 += 1;
     second_after_3_is_2 += drawn[3 * r + 1] == 2;
   }
-  // The expected shares are 4/8 of the first draws, then 3/4 of the second; the bounds are 5
-  // standard deviations.
+  // Index 3 is expected in 4/8 of the first draws, and index 2 in 3/4 of the draws after it. The
+  // bounds are 5 standard deviations.
   CHECK(std::abs(first_is_3 - 4000) <= 5 * std::sqrt(8000 * 0.25));
   CHECK(std::abs(second_after_3_is_2 - 0.75 * first_is_3) <= 5 * std::sqrt(first_is_3 * 0.1875));
 }

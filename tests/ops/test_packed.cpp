@@ -13,7 +13,7 @@
 namespace gradus::testing::test_packed {
 namespace {
 
-/// f16 represents all values exactly, and sums are exact in any order.
+/// Returns small integers. f16 represents them exactly, and their sums are exact in any order.
 Tensor integers(const Shape& shape, int first = -4) {
   std::vector<float> all(static_cast<std::size_t>(numel(shape)));
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -70,7 +70,8 @@ TEST_CASE("ALiBi slopes follow the paper for any number of heads") {
   CHECK(slopes(1) == std::vector<double>{1.0 / 256});
   CHECK(slopes(8) ==
         std::vector<double>{0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625, 0.0078125, 0.00390625});
-  const std::vector<double> six = slopes(6);  // of 4: 2⁻², 2⁻⁴, 2⁻⁶, 2⁻⁸; of 8: 2⁻¹, 2⁻³
+  // 2⁻², 2⁻⁴, 2⁻⁶, 2⁻⁸ as for 4 heads; 2⁻¹, 2⁻³ as for 8.
+  const std::vector<double> six = slopes(6);
   CHECK(six == std::vector<double>{0.25, 0.0625, 0.015625, 0.00390625, 0.5, 0.125});
   CHECK_REFUSES(ValueError, alibi_slopes(0), "alibi_slopes", "0");
 }
@@ -104,12 +105,12 @@ TEST_CASE("relative buckets follow T5") {
     if (i > 0) CHECK(relative_bucket(distances[i]) == 16 + buckets[i]);
     CHECK(relative_bucket(distances[i], {.bidirectional = false}) == 0);
   }
-  // Unidirectional: 16 buckets of one distance each, and 16 for distances up to 128.
+  // The unidirectional table has 16 buckets of one distance each, and 16 for distances up to 128.
   for (const auto& [distance, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {15, 15}, {16, 16}, {18, 16}, {19, 17}, {63, 26}, {64, 26}, {127, 31}, {500, 31}})
     CHECK(relative_bucket(-distance, {.bidirectional = false}) == bucket);
-  // 16 buckets for distances up to 40. Each direction has 4 of one distance each, then 4 + ⌊4 ·
-  // log₁₀(d / 4)⌋.
+  // With 16 buckets for distances up to 40, each direction has 4 buckets of one distance each. A
+  // distance d ≥ 4 is in bucket 4 + ⌊4 · log₁₀(d / 4)⌋.
   for (const auto& [distance, bucket] : std::vector<std::pair<std::int64_t, std::int64_t>>{
            {3, 3}, {4, 4}, {7, 4}, {8, 5}, {15, 6}, {20, 6}, {33, 7}, {200, 7}})
     CHECK(relative_bucket(-distance, {.count = 16, .max_distance = 40}) == bucket);

@@ -40,8 +40,9 @@ TEST_CASE("registry: gradients pass the numerical check", "[kernel]") {
     check::Options options;
     options.differentiable = wanted_inputs(sample);
     check::Report report = check::gradients(sample.op, sample.f, sample.inputs, options);
-    // The derivative by a key bias is exactly 0. Its rounding may exceed what forward can show for
-    // one draw of upstream gradients. A wrong derivative fails, and is not drawn again.
+    // The derivative with respect to a bias of keys is exactly 0. Its rounding error may exceed the
+    // bound estimated from one draw of upstream gradients, so an inconclusive check is repeated
+    // once with another draw. A wrong derivative fails in the first check.
     if (report.verdict == check::Verdict::inconclusive) {
       options.seed = 1;
       report = check::gradients(sample.op, sample.f, sample.inputs, options);

@@ -53,10 +53,10 @@ struct Function {
   double (*wide)(double);
   Real (*exact)(Real);
   Real ulps;      // error bound of the float version, in ulps
-  Real absolute;  // or this bound, times max(1, |x|)
+  Real absolute;  // alternative error bound, times max(1, |x|)
 };
 
-// For |x| from 87.3365 on, the sigmoids flush e^-|x| to 0, slightly above 2⁻¹²⁶.
+// For |x| ≥ 87.3365, the sigmoids flush e^-|x| to 0, although it is still slightly above 2⁻¹²⁶.
 constexpr Real kFlushed = 1.0001L * 0x1p-126L;
 
 template <float (*f)(float)>
@@ -107,8 +107,8 @@ bool close(float got, Real want, Real ulps, Real absolute) {
   return error <= std::max(ulps * ulp(bounded), absolute);  // false for NaN
 }
 
-/// Returns every `step`-th bit pattern: with 12,289, each sign and exponent with about 680
-/// mantissas.
+/// Returns the floats at every `step`-th bit pattern. The default step gives about 680 mantissas
+/// for each sign and exponent.
 std::vector<float> sweep(std::uint64_t step = 12289) {
   std::vector<float> x;
   for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += step) {
@@ -126,7 +126,7 @@ void check_bounds(const Function& f, const std::vector<float>& x) {
     f.rows(x.data(), y.data(), static_cast<std::int64_t>(x.size()));
     std::size_t wrong = 0, first = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-      if (std::isinf(x[i])) continue;  // the textbook formulas compute ∞ · 0
+      if (std::isinf(x[i])) continue;  // the textbook formulas compute ∞ · 0 here
       const Real allowed = f.absolute * std::max(1.0L, std::abs(static_cast<Real>(x[i])));
       const bool good = close(y[i], exact[i], f.ulps, allowed);
       if (!(good && close(f.one(x[i]), exact[i], f.ulps, allowed)) && wrong++ == 0) first = i;
@@ -143,8 +143,8 @@ TEST_CASE("vmath: every function keeps its error bound over the range of float",
   for (const Function& f : kFunctions) check_bounds(f, sweep());
 }
 
-// Errors are largest where tanh and sigmoid switch methods, and halfway between powers of two,
-// where the range of exp's polynomial ends.
+// Errors are largest where tanh and sigmoid switch methods. They are also largest halfway between
+// powers of two, at the ends of the range of exp's polynomial.
 TEST_CASE("vmath: error bounds hold where errors are largest", "[once]") {
   std::vector<float> small, negative, half_way;
   for (float x = 0.01f; x < 0.4f; x *= 1.0005f) small.insert(small.end(), {x, -x});
@@ -160,7 +160,7 @@ TEST_CASE("vmath: error bounds hold where errors are largest", "[once]") {
 
 TEST_CASE("vmath: a value is independent of its position in a row", "[once]") {
   const testing::LevelScope scope(GENERATE(from_range(testing::simd_levels())));
-  // The vector body and the scalar tail use the same FMAs.
+  // A kernel's vector body and its scalar tail must use the same FMAs.
   const std::vector<float> x = sweep();
   std::vector<float> y(x.size());
   for (const Function& f : kFunctions) {
@@ -267,9 +267,9 @@ TEST_CASE("vmath: double versions agree with the standard library at double prec
       const Real want = f.exact(x);
       const double got = f.wide(x);
       if (std::isnan(want)) continue;  // a logarithm outside its domain
-      // About ten operations, each with an error of u = 2⁻⁵³ times at most max(1, |x|, |f(x)|).
+      // Each of about ten operations has an error of u = 2⁻⁵³ times at most max(1, |x|, |f(x)|).
       // Exponents are an exception: |2u| ≤ 4100 in gelu_tanh makes e^-2u less accurate, but only
-      // where it is negligible.
+      // where e^-2u is negligible.
       const Real allowed =
           10 * 0x1p-53L * std::max({1.0L, std::abs(static_cast<Real>(x)), std::abs(want)});
       CAPTURE(f.name, x, got);
@@ -303,8 +303,8 @@ std::vector<T> numbers(std::int64_t n, std::uint32_t state) {
   return x;
 }
 
-/// Each term goes through ⌈n / lanes⌉ + log₂ lanes additions, and one more rounding if it is a
-/// product. Each adds an error of at most u · Σ|terms|.
+/// Each term passes through ⌈n / lanes⌉ + log₂ lanes additions. A product is rounded once more.
+/// Each rounding adds an error of at most u · Σ|terms|.
 template <class T>
 void check_sum(T got, const std::vector<Real>& terms) {
   Real sum = 0, magnitude = 0;

@@ -42,7 +42,7 @@ struct Turned {
   }
 };
 
-/// The Jacobian of the inverse rotation, which has the same value at the identity.
+/// Transposes the Jacobian with respect to x. At the identity rotation, this has no effect.
 struct WrongTurn : ceres::SizedCostFunction<3, 4, 3> {
   ceres::AutoDiffCostFunction<Turned, 3, 4, 3> right{new Turned};
   bool Evaluate(double const* const* x, double* r, double** j) const override {

@@ -7,7 +7,8 @@ set(compile ${CXX} -std=c++20 -I "${WORK}")
 file(STRINGS "${source}" cases REGEX "CASE == ")
 list(LENGTH cases count)
 
-# Precompiles the common include. Compilers that cannot use it read the header.
+# Precompiles the common include. Compilers that cannot use the precompiled header read the
+# original.
 file(WRITE "${WORK}/included.h" "#include <gradus/check/raw/check.h>\n")
 execute_process(COMMAND ${compile} -x c++-header "${WORK}/included.h" -o "${WORK}/included.h.gch"
   COMMAND_ERROR_IS_FATAL ANY)

@@ -1,5 +1,5 @@
-# The checker without the library, from installed headers: one project per test framework, and per
-# library with an adapter. Missing ones are skipped by name.
+# Tests the checker without the library, from installed headers: one project per test framework, and
+# one per library with an adapter. If one is missing, its test is skipped with a message.
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   return()
 endif()
@@ -17,5 +17,5 @@ add_test(NAME "outside/misuse does not compile and gives the reason" COMMAND ${C
   -DCXX=${CMAKE_CXX_COMPILER} -P "${outside}/refused.cmake")
 set_tests_properties("outside/misuse does not compile and gives the reason" PROPERTIES
   LABELS nightly TIMEOUT 300)
-# Run for every change.
+# These tests run for every change.
 set_tests_properties(outside/plain outside/c outside/catch2 PROPERTIES LABELS "nightly;ci")

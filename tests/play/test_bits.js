@@ -6,9 +6,10 @@ const {execFileSync} = require('child_process');
 
 const [program, build] = process.argv.slice(2).map(name => path.resolve(name));
 const kRoot = path.resolve(__dirname, '../..'), kEdits = 20;
-const kElsewhere = ['meta', 'frames', 'stacks', 'sources', 'files'];  // lines of code, program names
+// Not compared: lines of code and program names.
+const kElsewhere = ['meta', 'frames', 'stacks', 'sources', 'files'];
 
-/** The same sequence in each run: numbers in [0, 1). */
+/** Random numbers in [0, 1), the same in each run. */
 let seed = 1;
 function random() {
   seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
@@ -51,7 +52,7 @@ function native(lesson, values, steps) {
   }
 }
 
-/** The engine in this process. */
+/** Runs the engine in this process. */
 function inNode(engine, lesson, values, steps) {
   const text = at => engine.UTF8ToString(at);
   const failed = () => ({error: JSON.parse(text(engine._play_error())).message});
@@ -64,7 +65,7 @@ function inNode(engine, lesson, values, steps) {
   return {trace: json, text: text(engine._play_text())};
 }
 
-/** Names of what differs. */
+/** Returns the names of the fields that differ. */
 function differences(a, b) {
   if (a.error !== b.error) return [`error: ${a.error} | ${b.error}`];
   if (a.error) return [];
@@ -75,7 +76,7 @@ function differences(a, b) {
   return [...reordered ? [] : out, ...a.text === b.text ? [] : ['text']];
 }
 
-/** All values and op names, sorted: compilers evaluate the arguments of a call in other orders. */
+/** All values and op names, sorted: compilers evaluate call arguments in different orders. */
 function contents({values, ops}) {
   const texts = (values || []).map(value => JSON.stringify(value));
   const names = ops ? ops.rows.map(row => row[0]) : [];

@@ -1,4 +1,4 @@
-// test_page.js PLAY.html: the playground in Chromium.
+// test_page.js PLAY.html: tests the playground in Chromium.
 'use strict';
 const assert = require('assert'), fs = require('fs');
 const {runInBrowser, needAxe, violations} = require('../trace/viewer/support.js');

@@ -22,7 +22,8 @@ def compare(name, directory, ours):
 
 
 with tempfile.TemporaryDirectory() as here:
-    for family in ("gpt2", "llama", "mistral", "qwen2", "qwen3"):  # others' models, in and out again
+    # Models of other projects, loaded and saved.
+    for family in ("gpt2", "llama", "mistral", "qwen2", "qwen3"):
         golden, written = f"{ROOT}/tests/golden/families/{family}", f"{here}/{family}"
         program("export_model", "gpt", golden, written)
         compare(f"{family}, written again", written, logits(golden, IDS))
@@ -37,7 +38,7 @@ with tempfile.TemporaryDirectory() as here:
     text = f"{here}/text.txt"
     with open(text, "w", encoding="utf-8") as file:
         file.write("the quick brown fox jumps over the lazy dog.\n" * 60)
-    for family, flags in HOW.items():  # trained here
+    for family, flags in HOW.items():  # models trained by this test
         run, written = f"{here}/run_{family}", f"{here}/written_{family}"
         program("gpt", "train", text, "--out", run, "--config", "toy", "--steps", "20", "--no-trial", *flags)
         program("gpt", "export", run, written)

@@ -21,7 +21,7 @@ std::string name_of(const std::string& path) { return fs::path(path).filename().
 
 bool temporary(const std::string& name) { return name.find(".tmp-") != std::string::npos; }
 
-/// The fraction of the data written after the last sync that reached the disk.
+/// How much of the data written after the last sync has reached the disk.
 enum class Arrived { nothing, half, length, all };
 
 struct File {
@@ -48,7 +48,7 @@ class Disk {
   }
 
   void apply(const Change& change) {
-    if (change.kind != Kind::sync_directory) settle();  // the rename has returned
+    if (change.kind != Kind::sync_directory) settle();  // an earlier rename has returned
     const std::string name = name_of(change.path);
     std::map<std::string, std::size_t> names = names_.back();
     const bool is_new = names.count(name) == 0;
@@ -123,7 +123,8 @@ class Disk {
   File& file(const std::string& name) { return files_[names_.back().at(name)]; }
 
   std::vector<File> files_;
-  std::vector<std::map<std::string, std::size_t>> names_;     // states; the first is durable
+  // Possible states of the directory; the first one is durable.
+  std::vector<std::map<std::string, std::size_t>> names_;
   std::map<std::string, std::vector<std::string>> versions_;  // name → renamed contents
   std::map<std::string, std::size_t> promised_;  // counts of versions that must survive
   std::set<std::string> growing_;                // files written in place, without versions

@@ -44,8 +44,8 @@ struct Crash {
 /// Returns each distinct state after a crash. All changes must be in one directory.
 std::vector<Crash> crashes(const Files& before, const std::vector<Change>& changes);
 
-/// CHECKs that the file written by `save` is complete after any crash: old or new, and new if
-/// `save` has returned. If `save` fails, the old file must remain.
+/// CHECKs that after any crash, the file contains either its old contents or those written by
+/// `save`, and the latter if `save` has returned. If `save` fails, the old file must remain.
 void check_saves_whole(const std::string& path, const std::function<void()>& save);
 
 /// A run that can be interrupted at any point. `resume` continues the run from `directory`, or

@@ -14,7 +14,7 @@ struct Operation {
   std::set<int> needs_grad_calls = {};  // each i for which backward calls needs_grad(i)
 };
 
-/// Returns the classes derived from Op in a source file. Requires their formatting: from `struct X
+/// Returns the classes derived from Op in a source file. Relies on their formatting: from `struct X
 /// final : Op {` to `};`, with name() on one line. Types derived from a template have the
 /// template's properties.
 std::vector<Operation> operations(std::istream& source, const std::string& file);

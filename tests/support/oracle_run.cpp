@@ -115,7 +115,8 @@ class Comparison {
       others[k] = false;
       const std::string input = str_cat(how, ", input ", k);
       first_order(str_cat(input, " alone").c_str(), sample_.inputs, 0x1p-53, backward, alone);
-      if (count == 2) continue;  // equal to a single input
+      // With two inputs, the loop also tests the other input on its own.
+      if (count == 2) continue;
       first_order(str_cat(input, " left out").c_str(), sample_.inputs, 0x1p-53, backward, others);
     }
   }

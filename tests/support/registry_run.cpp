@@ -66,7 +66,7 @@ Tensor laid_out(const Tensor& x, Layout layout) {
     step *= std::max<std::int64_t>(x.size(axis), 1) + (layout == Layout::padded ? 3 : 0);
   };
   for (int i = 0; i < x.rank(); ++i) place(layout == Layout::column_major ? i : x.rank() - 1 - i);
-  if (layout == Layout::padded) offset += 1;  // rank 0 also gets an offset
+  if (layout == Layout::padded) offset += 1;  // so that tensors of rank 0 have an offset, too
   Tensor view = kernel::strided_view(Tensor::empty({step + offset + 1}, x.dtype()), x.shape(),
                                      strides, offset);
   return view.copy_(x);
@@ -126,7 +126,7 @@ bool equal_but_for_order(const Numbers& a, const Numbers& b) {
 }
 
 namespace {
-int poisons = 0;  // live instances
+int poisons = 0;  // number of live Poison objects
 }
 
 Poison::Poison() {

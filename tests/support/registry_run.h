@@ -39,9 +39,9 @@ double largest(const Numbers& x);  // largest magnitude; 0 if empty
 /// Returns the largest difference. Infinity if the counts differ or only one of two values is NaN.
 double distance(const Numbers& a, const Numbers& b);
 
-/// True if the values are equal up to the addition order. In 100 additions, sums up to 100
-/// accumulate an error of 10⁴ half-ulps of 1.1e-16: 1.1e-12, relative to 1 or to the largest
-/// result.
+/// True if the values differ only by the rounding errors of another addition order. In 100
+/// additions, sums up to 100 accumulate an error of 10⁴ half-ulps of 1.1e-16. The tolerance is
+/// therefore 1.1e-12, relative to 1 or to the largest result.
 bool equal_but_for_order(const Numbers& a, const Numbers& b);
 
 /// Fills fresh memory with NaN during its lifetime, to detect elements that a kernel does not

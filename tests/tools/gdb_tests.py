@@ -59,7 +59,7 @@ def shown(name):
 
 def compare(stop):
     for name, text in cases.TEXT[stop].items():
-        if name not in ("node", "bad_node", "leaf"):  # gdb adds the op to a node
+        if name not in ("node", "bad_node", "leaf"):  # gdb's output for a node also contains the op
             check(shown(name) == text, "%s is shown as\n%s\nexpected\n%s" % (name, shown(name), text))
         check(shown(name).startswith(text), "%s is shown as\n%s" % (name, shown(name)))
     for name, parts in cases.HOLDS[stop].items():

@@ -19,7 +19,8 @@ using trace::Automatic;
 
 Tensor leaf() { return tensor({1.0, 2.0}).requires_grad_(); }
 
-/// Returns the step, ops, visits and updates of a trace page, or "none" if there is no file.
+/// Returns the step of a trace page and its numbers of ops, visits and updates, or "none" if there
+/// is no file.
 std::string page_of(const std::string& path) {
   if (!std::filesystem::exists(path)) return "none";
   const std::string page = read_bytes(path);

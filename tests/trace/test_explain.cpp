@@ -95,7 +95,7 @@ TEST_CASE("explain shows layers and ranges after a forward under a watch") {
   for (const std::string& line : lines_of(explain(loss, m))) {
     if (!has(line, "linear(") || !has(line, "Leaky up")) continue;
     found = true;
-    CHECK(has(line, " … "));  // the range of values
+    CHECK(has(line, " … "));  // separates the smallest and the largest value
   }
   CHECK(found);
 }
@@ -113,7 +113,8 @@ TEST_CASE("explain abbreviates a chain of a million nodes and counts the omitted
   Tensor y = x;
   for (int i = 0; i < 1'000'000; ++i) y = i % 2 == 0 ? y + 1.0 : y * 1.0;
   const std::vector<std::string> lines = lines_of(explain(y));
-  CHECK(lines.size() == 8);  // three nodes, the note, three nodes, and the leaf
+  // The lines: three nodes, the note about omitted nodes, three nodes, and the leaf.
+  CHECK(lines.size() == 8);
   CHECK(has(lines[3], "999,994 nodes: 499,997 scale, 499,997 shift"));
   CHECK(has(lines.back(), "leaf"));
 }

@@ -240,7 +240,7 @@ std::vector<double> sum_down(const std::vector<double>& x, std::size_t n) {
   return out;
 }
 
-/// Compares up to the f32 rounding of a few values below 8.
+/// Compares sums up to the f32 rounding of a few values below 8.
 bool equal_sums(const std::vector<double>& a, const std::vector<double>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](double x, double y) { return std::abs(x - y) <= 8 * 0x1p-23; });

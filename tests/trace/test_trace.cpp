@@ -155,7 +155,8 @@ TEST_CASE("a large tensor is shown as a picture, corners and a histogram") {
   for (const Json& bin : value.at("histogram")) all += bin.get<double>();
   CHECK(all == 100 * 90 - 2);
   const std::string picture = ReadTape::decoded(value.at("picture").at("f32"));
-  float box = 0;  // columns 3 to 6 of the first row of boxes: ⌊90/24⌋ = 3, ⌊180/24⌋ = 7
+  // The second box covers columns 3 to 6 of row 0: ⌊90/24⌋ = 3, ⌊180/24⌋ = 7.
+  float box = 0;
   std::memcpy(&box, picture.data() + 4, 4);
   CHECK(box == 4.5f);
   CHECK(value.at("corners").at("columns") == 8);
@@ -306,7 +307,7 @@ TEST_CASE("fifty thousand operations fit into a page") {
 TEST_CASE("large tensors fit into a page, which counts the omitted values") {
   Trace trace;
   Tensor y = randn({64, 64});
-  for (int i = 0; i < 3000; ++i) y = negative(y);  // takes 48 MB
+  for (int i = 0; i < 3000; ++i) y = negative(y);  // the recorded values take 48 MB
   const std::string text = trace.json();
   CHECK(text.size() <= 8'000'000);
   const ReadTape tape(text);

@@ -72,7 +72,7 @@ TEST_CASE("a watch records the operations of a gradient with create_graph") {
 TEST_CASE("a layer that was open before a watch counts as the layer of its operations") {
   std::unique_ptr<Watch> watch;
   Twice layer;
-  layer(leaf());  // a layer's first call has its own observer
+  layer(leaf());  // in a layer's first call, another observer checks its members
   layer.before = [&] { watch = std::make_unique<Watch>(); };
   layer(leaf());
   layer.before = [] {};

@@ -1,4 +1,4 @@
-// Tests the reasons why leaves are not reached.
+// Tests the reasons that why() gives for leaves that backward does not reach.
 #include "gradus/engine/grad_mode.h"
 #include "gradus/trace/why.h"
 
@@ -43,7 +43,7 @@ TEST_CASE("why lists the leaves that the gradient of a tensor reaches") {
 TEST_CASE("why names the unreached parameters of a model") {
   Leaky m;
   m.down.bias.requires_grad_(false);
-  m.unused.set_grad(ones({2}));  // a gradient from another loss
+  m.unused.set_grad(ones({2}));  // this gradient comes from another loss
   const Tensor loss = leaky_loss(m);
   const std::string all = why(loss, m);
   for (const char* name : {"up.weight", "up.bias", "down.weight"})
@@ -184,7 +184,8 @@ TEST_CASE("a watch drops freed values and ends with its scope") {
     CHECK(outer.maker_of(tensor({1.0}, Dtype::f64)) == nullptr);
     const Tensor w = leaf({1, 2});
     const Tensor view = reshape(w, {2, 1});
-    CHECK(outer.maker_of(w.detach()) == nullptr);  // a leaf has no maker, even if viewed
+    // A leaf has no maker, even if a view of the leaf has one.
+    CHECK(outer.maker_of(w.detach()) == nullptr);
   }
   CHECK(trace::Watch::current() == nullptr);
 }

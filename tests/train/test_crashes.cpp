@@ -68,7 +68,7 @@ TEST_CASE("a metrics log contains each line once and complete after any failed w
   const std::string path = here / "metrics.jsonl";
   const auto write = [&] {
     train::MetricsLog log(path, 0);
-    for (int i = 0; i < 150; ++i) {  // exceeds the buffer of the log
+    for (int i = 0; i < 150; ++i) {  // more lines than the log's buffer holds
       log.write(
           {{"step", double(i)}, {"loss", 0.123456789}, {"a longer name than usual", 1.0 / 3}});
       if (i % 60 == 59) log.flush();
@@ -91,7 +91,7 @@ TEST_CASE("a metrics log contains each line once and complete after any failed w
 
 TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
   const Folder here;
-  for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: does not stop
+  for (std::int64_t stop_at : {0, 3, 5, 7}) {  // 0: the run does not stop
     const std::string directory = here / ("run" + std::to_string(stop_at));
     double last = 0, again = 0;
     const std::string output = capture_output([&] {
@@ -101,7 +101,8 @@ TEST_CASE("a resumed run restores its earlier evaluations", "[once]") {
     CHECK(again == 8);
     CHECK(last == (stop_at == 0 ? 8.0 : stop_at == 3 ? 3.0 : double(stop_at - 1)));
     CHECK(contains(output, "has risen three times in a row"));
-    CHECK(train(directory, true) == 8);  // the run was already finished
+    // The run has already finished, so resuming changes nothing.
+    CHECK(train(directory, true) == 8);
   }
 }
 

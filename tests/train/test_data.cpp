@@ -36,7 +36,7 @@ TEST_CASE("every window of a text is drawn, and none beyond its end") {
     const train::TokenBatches data(tokens, context, 16, 3);
     std::set<std::int64_t> starts, expected;
     for (std::int64_t start = 0; start + context < 13; ++start) expected.insert(start);
-    for (int step = 0; step < 40; ++step)  // the probability that 640 draws miss one of 12 is 10⁻²³
+    for (int step = 0; step < 40; ++step)  // 640 draws miss one of 12 values with probability 10⁻²³
       for (const std::int64_t id : select(data.at(step).x, 1, 0).to_vector<std::int64_t>())
         starts.insert(id);
     CHECK(starts == expected);

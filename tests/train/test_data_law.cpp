@@ -94,7 +94,8 @@ TEST_CASE("pair batches contain each pair once in order, or the pairs of their b
 TEST_CASE("batches of a pool are not ordered by length") {
   Ids lengths(64);
   for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i);
-  const train::LengthBuckets buckets(lengths, 4, 2, 16);  // 16 batches of similar lengths
+  // Each pool has 16 batches of similar lengths.
+  const train::LengthBuckets buckets(lengths, 4, 2, 16);
   std::set<Ids> orders;
   for (std::int64_t pass = 0; pass < 4; ++pass) {
     Ids order;
@@ -117,7 +118,8 @@ TEST_CASE("each shuffle of each pass has its own random numbers") {
   for (std::int64_t step = 0; step < 4 * 16;) {
     Ids places, order(16);
     for (int i = 0; i < 16; ++i, ++step) {
-      places.push_back(sorted.at(step)[0]);  // in sorted order, a batch is its position
+      // A batch has one sequence, whose id is its position in a pool sorted by length.
+      places.push_back(sorted.at(step)[0]);
       order[static_cast<std::size_t>(places.back())] = plain.at(step)[0];
     }
     seen.insert(places), seen.insert(order);
@@ -151,7 +153,7 @@ TEST_CASE("text windows are drawn by seed and step, or visited once in order") {
   for (std::uint64_t seed = 0; seed < 8; ++seed)
     for (std::int64_t step = 0; step < 8; ++step)
       seen.insert(train::TokenBatches(numbered, 3, 8, seed).at(step).x.to_vector<std::int64_t>());
-  CHECK(seen.size() == 64);  // each is one of 997⁸
+  CHECK(seen.size() == 64);  // each batch is one of 997⁸ possible ones
 }
 
 TEST_CASE("each schedule follows its formula at each step and rejects a floor outside [0, 1]") {

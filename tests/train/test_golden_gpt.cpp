@@ -31,12 +31,13 @@ void compare(Dtype dtype, double tolerance, bool relative) {
   }
 }
 
-// The rounding error of a step is about 1e-15 · √(10⁵ terms). AdamW divides by √v of about 1e-8,
-// which may amplify the error a thousandfold. 1e-9 exceeds this error and is far below any real
-// difference.
+// A step has a rounding error of about 1e-15 · √(10⁵ terms). AdamW divides by √v of about 1e-8,
+// which may amplify the error a thousandfold. 1e-9 exceeds this error and is far below the effect
+// of any bug.
 TEST_CASE("twenty training steps equal PyTorch's in f64") { compare(Dtype::f64, 1e-9, false); }
 
-// The error is √(10⁵) rounding errors of 6e-8, times twenty steps: below 2e-4.
+// In f32, a step has √(10⁵) rounding errors of 6e-8. They partly cancel over twenty steps, so 2e-4
+// covers them.
 TEST_CASE("twenty training steps equal PyTorch's in f32") { compare(Dtype::f32, 2e-4, true); }
 
 }  // namespace

@@ -208,7 +208,7 @@ Functions all_functions() {
 }  // namespace
 
 // About twelve rounding errors of 1e-16 are amplified by exponents of up to 300, and by squares of
-// 1e3 in layer_norm_small: below 1e-10.
+// 1e3 in layer_norm_small. The total error is below 1e-10.
 TEST_CASE("operations and layers have PyTorch's values and gradients") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(GRADUS_SOURCE_DIR "/tests/golden/ops/ops.safetensors").tensors;

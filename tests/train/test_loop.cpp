@@ -59,7 +59,7 @@ train::TrainOptions options(const std::string& directory, std::int64_t steps = 4
 
 const optim::Schedule kSchedule = optim::warmup_cosine(4, 40);
 
-/// Returns losses that alternate and finally rise.
+/// Returns a loss that is multiplied by 100 after even steps.
 train::Metrics up_and_down(const Task& task, const train::Trainer& trainer) {
   const double part = trainer.step() % 2 == 0 ? 100.0 : 1.0;
   return {{"held_out_loss", part * task.evaluate()[0].second}};
@@ -177,7 +177,7 @@ TEST_CASE("a resumed run shows its latest evaluation and its item rate from the 
     return capture_output([&] {
       trainer.run(
           [&](std::int64_t i) {
-            stop = i == 12;  // after the evaluation at step 10
+            stop = i == 12;  // requests a stop after the evaluation at step 10
             return task.loss(i);
           },
           [] {
@@ -363,7 +363,8 @@ TEST_CASE("only rank 0 prints, and a stop request on any rank stops all") {
     std::vector<std::int64_t> steps(3);
     const std::string output = capture_output([&] {
       distributed::run_threads(3, [&](distributed::Transport& transport) {
-        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;  // requested early
+        // One rank's stop is requested before the run starts.
+        volatile std::sig_atomic_t stop = transport.rank() == stop_rank;
         Run run(here / str_cat("run", stop_rank), 12, 2);
         run.options.transport = &transport, run.options.shards = 3;
         run.options.stop = &stop, run.options.patience = 3;

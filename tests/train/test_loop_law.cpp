@@ -203,7 +203,7 @@ TEST_CASE("a trainer keeps the first of the best weights and ends and reports as
           (expected.warnings > 0));
     CHECK(contains(output, "has not improved") == (end == train::TrainEnd::early));
     CHECK(contains(output, options.higher_is_better ? "  accuracy " : "  held-out "));
-    CHECK_FALSE(contains(output, "1.5000"));  // a dotted name appears only in the log
+    CHECK_FALSE(contains(output, "1.5000"));  // metrics with a dot in their name are not printed
     task.net.load_state_dict(io::load_safetensors(trainer.files().model()).tensors);
     CHECK(task.weights() == weights[static_cast<std::size_t>(expected.best_step)]);
     const std::string curve = read_bytes(trainer.files().curve());
@@ -265,7 +265,7 @@ TEST_CASE("a run that is resumed and immediately stopped is saved unchanged", "[
         return read_bytes(trainer.files().checkpoint());
       };
       const std::string before = session(false);
-      randn({5}), seed(17);  // as in another process
+      randn({5}), seed(17);  // changes the random state, as in another process
       time = timed ? 1000 : 0;
       CHECK(session(true) == before);
     }

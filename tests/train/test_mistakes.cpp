@@ -144,12 +144,13 @@ TEST_CASE("mistake 10: a transposed mask") {
 
 TEST_CASE("a mask that may be intended is accepted") {
   const auto greater_than = [](const Tensor& x) { return greater(x, 0); };
-  dense_mask(greater_than(triu(ones({4, 4}))));            // excludes the diagonal
-  dense_mask(greater_than(triu(ones({4, 4}), 2)));         // allows one later key
-  dense_mask(greater_than(triu(ones({3, 4}), 1)));         // the last query can attend to a key
-  dense_mask(greater_than(triu(ones({1, 3, 3}), 1)));      // has a batch axis, so it may be data
-  dense_mask(bools({false, true, false, false}, {2, 2}));  // too small to decide
-  dense_mask(full({3, 3}, 0, Dtype::bool_));               // attention returns 0, as documented
+  dense_mask(greater_than(triu(ones({4, 4}))));        // excludes the diagonal
+  dense_mask(greater_than(triu(ones({4, 4}), 2)));     // allows one later key
+  dense_mask(greater_than(triu(ones({3, 4}), 1)));     // the last query can attend to a key
+  dense_mask(greater_than(triu(ones({1, 3, 3}), 1)));  // has a batch axis, so it may be data
+  // The mask is too small to show its convention.
+  dense_mask(bools({false, true, false, false}, {2, 2}));
+  dense_mask(full({3, 3}, 0, Dtype::bool_));  // attention returns 0, as documented
   dense_mask(bools({false, true, true, false, false, true, true, false, false}, {3, 3}));
   dense_mask(logical_not(greater_than(triu(ones({4, 4}), 1))));
 }

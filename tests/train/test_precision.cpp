@@ -21,9 +21,9 @@ double mean_of_last(const std::vector<double>& losses, std::int64_t n) {
 
 }  // namespace
 
-// A step rounds by 6e-8 of the loss, and convergent training hardly magnifies differences. Over 20
-// seeds, the curves differed by at most 4e-5, for losses from 2.4 to 0.02. The bound is 20 times
-// larger, because other kernels round differently.
+// A step rounds the loss by 6e-8 of its value, and training that converges hardly magnifies
+// differences. Over 20 seeds, the curves differed by at most 4e-5, for losses from 2.4 to 0.02. The
+// bound is 20 times larger, because other kernels round differently.
 TEST_CASE("a thousand training steps in f32 have the loss curve of f64", "[slow]") {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     CAPTURE(seed);
@@ -39,8 +39,8 @@ TEST_CASE("a thousand training steps in f32 have the loss curve of f64", "[slow]
   }
 }
 
-// Logits of 1e4 cause such a loss. exp(1e4) overflows f64, so exponentials must be shifted. f32
-// rounds a logit by 1e4 · 2⁻²⁴ = 6e-4 per op; ten ops cause a relative error of 1e-6.
+// exp(1e4) overflows f64, so logits of 1e4 require shifted exponentials. f32 rounds such a logit by
+// 1e4 · 2⁻²⁴ = 6e-4 per op. Ten ops cause a relative error of 1e-6.
 TEST_CASE("the loss of logits of 1e4 is finite, equals f64's, and training continues from it") {
   double first[2];
   for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {

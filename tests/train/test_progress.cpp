@@ -145,7 +145,8 @@ TEST_CASE("rate and remaining time follow the steps and their time") {
       const double end = now(), rate = progress.items_per_second();
       char first = 0;
       CHECK(::pread(::fileno(lines.file), &first, 1, 0) == 1);  // the line was flushed
-      // The weight of earlier items is at least e^(−t / 30 s); 0.999 allows for rounding.
+      // The rate weights earlier items by at least e^(−t / 30 s). The factor 0.999 allows for
+      // rounding.
       const double kept = 0.999 * std::exp((before - end) / 30);
       const double done = static_cast<double>((step - 5) * items);
       CHECK(rate >= kept * done / (end - before));

@@ -28,8 +28,8 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
   return most;
 }
 
-/// Another order of sums of up to 512 · 512 terms of order 1 changes them by 1e-13. AdamW divides
-/// by √v + 1e-8, so for gradients below 1e-8, weights change by up to 1e-13 · rate / 1e-8.
+/// Reordering sums of up to 512 · 512 terms of order 1 changes them by 1e-13. AdamW divides by √v +
+/// 1e-8, so for gradients below 1e-8, weights change by up to 1e-13 · rate / 1e-8.
 constexpr double kOrderOfSums = 5 * 3e-3 * 1e-13 / 1e-8;
 
 void check(const std::vector<int>& counts) {

@@ -54,7 +54,7 @@ TEST_CASE("a machine about as fast as planned keeps the plan") {
     for (std::size_t i = 0; i < run.positions.size(); ++i)
       REQUIRE(run.positions[i] == static_cast<double>(i));
   }
-  CHECK(simulated(0.092, 0.92).step == 500);  // a small earliness is within the tolerance
+  CHECK(simulated(0.092, 0.92).step == 500);  // ending slightly early is within the tolerance
   CHECK(simulated(0.108, 1.08).changes.size() == 1);
 }
 
@@ -196,7 +196,7 @@ TEST_CASE("a trainer changes and records its steps, and the learning rate does n
     const auto step = static_cast<std::int64_t>(positions[i]);
     const double on = positions[i] - static_cast<double>(step);
     const double factor = (1 - on) * kWarmCosine(step) + on * kWarmCosine(step + 1);
-    CHECK(std::abs(rates[i].second - 1e-2 * factor) <= 1e-17);  // a relative error of 1e-15
+    CHECK(std::abs(rates[i].second - 1e-2 * factor) <= 1e-17);  // allows a relative error of 1e-15
   }
   double highest = 0;
   for (std::size_t i = 1; i < rates.size(); ++i) {
@@ -227,7 +227,7 @@ TEST_CASE("a timed run that was stopped around a rescaling resumes bit for bit",
       Timed task;
       task.step_seconds = machine;
       task.stop_at = again ? -1 : at;
-      task.time = again ? 1e6 : 0;  // the clock has another origin
+      task.time = again ? 1e6 : 0;  // in the second run, the clock starts at 1e6
       train::Trainer trainer(task.net, task.optimizer, kWarmCosine, task.options(here / run, 60));
       again ? trainer.resume() : trainer.start();
       CHECK(task.run(trainer) ==

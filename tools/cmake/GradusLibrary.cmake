@@ -102,7 +102,7 @@ elseif(NOT GRADUS_BLAS STREQUAL "builtin")
   list(APPEND gradus_stands_on gradus::blas)
 endif()
 
-# Only one file is compiled with OpenMP; everything else links it.
+# Only engine/base/parallel.cpp is compiled with OpenMP, but the entire library links it.
 if(GRADUS_OPENMP)
   find_package(OpenMP QUIET COMPONENTS CXX)
   if(NOT OpenMP_CXX_FOUND)
@@ -113,11 +113,11 @@ if(GRADUS_OPENMP)
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/engine/base/parallel.cpp" APPEND PROPERTY
     COMPILE_OPTIONS ${gradus_openmp_flags})
   set_property(SOURCE "${PROJECT_SOURCE_DIR}/engine/base/parallel.cpp" PROPERTY
-    SKIP_PRECOMPILE_HEADERS ON)  # compiled without OpenMP
+    SKIP_PRECOMPILE_HEADERS ON)  # the precompiled headers are compiled without OpenMP
   list(APPEND gradus_stands_on "$<LINK_ONLY:OpenMP::OpenMP_CXX>")
 endif()
 
-# Header-only and used only by io/, so users of Gradus do not need it.
+# nlohmann-json is header-only, and only io/ uses it, so projects that use Gradus do not need it.
 if(EMSCRIPTEN AND NOT nlohmann_json_DIR)
   # Emscripten's toolchain ignores the system's headers, and /usr/include would hide its own.
   find_path(gradus_json_include nlohmann/json.hpp HINTS /usr/local/include /usr/include

@@ -28,7 +28,8 @@ function(gradus_own_flags target)
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion)
     if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-      # Numbers of elements are int64_t. Those of a tensor in memory fit 32 bits.
+      # Numbers of elements are int64_t, but a tensor in the memory of a 32-bit machine has fewer
+      # than 2³² elements.
       target_compile_options(${target} PRIVATE -Wno-shorten-64-to-32)
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)

@@ -63,7 +63,7 @@ class Cell(cells.Cell):
 
     @guarded
     def parts(self):
-        fields = [f for f in self.type.fields() if hasattr(f, "bitpos")]  # static ones have none
+        fields = [f for f in self.type.fields() if hasattr(f, "bitpos")]  # static fields have no bitpos
         return [("" if f.is_base_class else f.name, Cell(self.value[f])) for f in fields
                 if not (f.name or "").startswith("_vptr")]
 

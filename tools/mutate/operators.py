@@ -22,10 +22,10 @@ SYMMETRIC = {"std::swap", "std::max", "std::min", "vmath::dot", "dot_row", "logi
              "std::strcmp", "std::memcmp"}
 NO_ORDER = {"transpose": 1, "std::clamp": 0, "close": 0}  # this argument and the next can be swapped
 WHOLE = re.compile(r"[A-Zijknrv]|\d+|.*\b(size|numel|count|rank|length)\([^()]*\)")  # below 2²⁴, so exact in float
-TOLERANCE = re.compile(r"[\d.]+e-?\d+")  # no value is exactly as large
+TOLERANCE = re.compile(r"[\d.]+e-?\d+")  # no value equals a tolerance, so < and <= give the same result
 PRODUCTS = {"matmul", "weighted_sum", "pair_products"}
 SAME_WITHOUT = {"std::move", "std::span", "attached",
-                # also converted from their argument without the name
+                # types to which an argument also converts implicitly
                 "std::vector", "std::setprecision", "std::setw", "std::string", "std::string_view", "std::ifstream",
                 "std::chrono::duration", "fs::path", "std::filesystem::path", "double", "float", "int", "std::int64_t", "std::size_t"}
 OPTIONS = re.compile(r"(\w+\.)?(options_?|given|o|block|rotary)")  # usual names of options

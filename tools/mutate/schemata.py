@@ -31,7 +31,8 @@ def read(path, text, unread):
     """The source and its sites in order, outer ones before those inside them."""
     source, sites = Source(text, path), []
     for function in functions_of(source):
-        if "constexpr" in function.returns.split() or function.calls & CONSTANTS:  # runs before a mutant is selected
+        # A constexpr function may run before a mutant is selected.
+        if "constexpr" in function.returns.split() or function.calls & CONSTANTS:
             continue
         walker = Walker(source, function, unread)
         try:

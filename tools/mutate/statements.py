@@ -14,7 +14,8 @@ FREE_OF_FAULTS = {"rows_grain", "INFINITY"}
 COST = re.compile(r"([\w.>-]+(\.|->))?(\w*prefetch\w*|fetch_rows|madvise|reserve|shrink_to_fit|release_cached|"
                   r"start_workers|set_num_threads)\(|(const )?((memory::)?Scratch<|ScopedValue<bool> serial)")
 COST_VARIABLE = re.compile(r"\w*grain|threads")
-WANTED = re.compile(r"\bwants\(|\w*wanted\b")  # if forced to true, computes a gradient that nobody reads
+# Forcing such a condition to true only computes a gradient that nobody reads.
+WANTED = re.compile(r"\bwants\(|\w*wanted\b")
 
 
 @dataclass

@@ -74,7 +74,7 @@ class Source:
         return self.text.count("\n", 0, self.tokens[i].start) + 1
 
     def lines_between(self, start, end):
-        """Of offsets [start, end)."""
+        """The line numbers of offsets [start, end)."""
         return range(self.text.count("\n", 0, start) + 1, self.text.count("\n", 0, end) + 2)
 
     def joined(self, begin, end):

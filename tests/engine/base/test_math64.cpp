@@ -46,8 +46,8 @@ const Function& find(const std::string& name) {
                        [&](const Function& f) { return f.name == name; });
 }
 
-/// Returns whether y has more digits than a double. Elsewhere, long double is a double, or the C
-/// library computes its functions in double.
+/// Returns whether y has more digits than a double. This is never true if long double is a double,
+/// or if the C library computes its functions in double.
 bool is_wide(Real y) { return y != static_cast<Real>(static_cast<double>(y)); }
 
 /// Returns 64 pseudo-random bits per call: the same on every platform.
@@ -73,7 +73,7 @@ class Bits {
 
 /// Returns |got − want| in units of the spacing of doubles at `want`. Overflow must be ∞.
 Real error_in_ulps(double got, Real want) {
-  const Real limit = 0x1.fffffffffffff8p1023L;  // from here on, rounds to ∞
+  const Real limit = 0x1.fffffffffffff8p1023L;  // this and larger values round to ∞
   if (std::isnan(want)) return std::isnan(got) ? 0 : kInf;
   if (std::isinf(got) || std::abs(want) >= limit)
     return std::abs(want) >= limit && got == std::copysign(kInf, want) ? 0 : kInf;
@@ -88,7 +88,7 @@ std::vector<double> awkward_points() {
                              19.06154746539849, 5.9215871957945, 26.54325845425098})
     for (const double step : {-1e-9, 0.0, 1e-9}) x.push_back(limit + step);  // ends of ranges
   for (const double limit : {0.25, 0.5, 0.785, 1.0, 1.3789, 6.0, 19.5, 27.5, 0x1p-28, 0x1p-54,
-                             0x1p20, 0x1p60, 0x1p53})  // changes of method
+                             0x1p20, 0x1p60, 0x1p53})  // points where the method changes
     for (double y = limit, z = limit; y < limit * (1 + 20 * 0x1p-52);
          y = std::nextafter(y, kInf), z = std::nextafter(z, 0.0))
       x.insert(x.end(), {y, z});
@@ -98,7 +98,8 @@ std::vector<double> awkward_points() {
   }
   for (int n = 1; n < 256; ++n) x.push_back(0.6875 + n / 256.0);  // ends of the intervals of log
   for (int n = 1; n < 60; ++n) x.insert(x.end(), {1 + std::ldexp(1, -n), 1 - std::ldexp(1, -n)});
-  x.push_back(std::ldexp(6381956970095103.0, 797));  // a multiple of π/2, up to 4.7e-19
+  // Differs from a multiple of π/2 by at most 4.7e-19.
+  x.push_back(std::ldexp(6381956970095103.0, 797));
   for (std::size_t i = 0, n = x.size(); i < n; ++i) x.push_back(-x[i]);
   return x;
 }

@@ -81,7 +81,7 @@ TEST_CASE("an exception in a chunk reaches the caller, and the thread pool keeps
       });
     };
     CHECK_THROWS_AS(all_fail(), gradus::ValueError);
-    // After its own chunk has failed, a thread starts no other chunk.
+    // A thread whose chunk has failed does not start another chunk.
     CHECK(std::set<std::thread::id>(started.begin(), started.end()).size() == started.size());
     CHECK_FALSE(gradus::thread_state.parallel);
     std::string what;
@@ -146,14 +146,15 @@ TEST_CASE("the first valid variable sets the default number of threads") {
   CHECK(threads_with("2", "5") == 2);
   CHECK(threads_with("1", "5") == 1);
   CHECK(threads_with("1024", "5") == 1024);
-  CHECK(threads_with("7,2", "5") == 7);  // of OpenMP's list, the outermost level counts
+  CHECK(threads_with("7,2", "5") == 7);  // OpenMP's first value is for the outermost level
   for (const char* none : {"", "0", "-1", "3x", "x3", " 3", ",3", "1025", "99999999999"})
     CHECK(threads_with(none, "5") == 5);
   CHECK(threads_with(std::nullopt, "6,2") == 6);
   CHECK(threads_with(std::nullopt, std::nullopt) == gradus::platform::usable_cores());
 }
 
-// If one run in ten crashes, as without waiting for the threads, 40 runs detect it with p = 98.5 %.
+// If exit did not wait for the threads, one run in ten would crash. 40 runs would detect this with
+// a probability of 98.5 %.
 TEST_CASE("a program may exit while its threads are still starting", "[process]") {
   CHECK(failures("helper: run a loop and exit", 40) == 0);
 #ifdef __unix__
@@ -240,7 +241,7 @@ TEST_CASE("a forked child keeps working with one thread", "[process]") {
     if (gradus::num_threads() != 1) _exit(2);
     int sum = 0;
     gradus::parallel_for(10, 1, [&](int64_t, int64_t) { sum++; });
-    gradus::set_num_threads(2);  // may start a new team
+    gradus::set_num_threads(2);  // the child may start a new team
     std::atomic<int> begun{0};
     gradus::parallel_for(2, 1, [&](int64_t, int64_t) {
       begun++;
@@ -257,7 +258,7 @@ TEST_CASE("a forked child keeps working with one thread", "[process]") {
 
 #ifdef __linux__
 TEST_CASE("parallel_for runs on one thread if the system cannot create more", "[process]") {
-  if (kThreadSanitizer || gradus::testing::kAddressSanitizer) return;  // these map memory
+  if (kThreadSanitizer || gradus::testing::kAddressSanitizer) return;  // sanitizers map memory
   const pid_t child = fork();
   if (child == 0) {
     gradus::set_num_threads(2);
@@ -265,7 +266,7 @@ TEST_CASE("parallel_for runs on one thread if the system cannot create more", "[
         gradus::tests::mapped_bytes() + (1 << 20);  // not enough for the stack of a thread
     const rlimit limit{bytes, bytes};
     setrlimit(RLIMIT_AS, &limit);
-    int64_t sum = 0;  // one thread requires no lock
+    int64_t sum = 0;  // needs no lock, because one thread runs all chunks
     gradus::parallel_for(100, 1, [&](int64_t begin, int64_t) { sum += begin; });
     _exit(sum == 4950 ? 0 : 1);
   }

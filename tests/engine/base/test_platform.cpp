@@ -58,7 +58,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A directory with its own /proc and /sys.
+/// A directory that contains its own /proc and /sys.
 class Root {
  public:
   Root() { fs::create_directories(path_); }

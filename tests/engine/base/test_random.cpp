@@ -72,7 +72,7 @@ TEST_CASE("normal numbers have the moments of the normal distribution", "[kernel
     const double z = s.normal(i), z2 = z * z;
     REQUIRE(std::isfinite(z));
     m1 += z, m2 += z2, m3 += z2 * z, m4 += z2 * z2, beyond_two += std::abs(z) > 2;
-    if (i % 2 == 1) pairs += z * s.normal(i - 1);  // both values of a pair
+    if (i % 2 == 1) pairs += z * s.normal(i - 1);  // product of a pair's two values
   }
   const double root = std::sqrt(double{n});
   CHECK(std::abs(m1 / n) < 5 * 1 / root);

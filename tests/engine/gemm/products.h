@@ -63,9 +63,9 @@ struct Case {
   }
 };
 
-/// |a·b| ≤ 1/4, so the error of k products and sums in any order is at most k·ε/2 · k/4, and two
-/// orders differ by at most twice that. alpha, beta, bias and residual each add one rounding error
-/// of values below k/4 + 3.
+/// |a·b| ≤ 1/4, so rounding k products and their sums, in any order, causes an error of at most
+/// k·ε/2 · k/4. Results of two orders differ by at most twice that. alpha, beta, bias and residual
+/// each add one rounding error of values below k/4 + 3.
 template <class T>
 T product_tolerance(std::int64_t products, T alpha) {
   const auto k = static_cast<T>(products);
@@ -104,7 +104,7 @@ class Expected {
         c_[static_cast<std::size_t>(i * s.c_stride() + j)] = std::numeric_limits<T>::quiet_NaN();
   }
 
-  /// Counts wrong elements of C, including the gaps between rows.
+  /// Returns the number of wrong elements in C and in the gaps between its rows.
   int wrong(const gemm::Choice& choice) const {
     std::vector<T> c = c_;
     gemm::Options<T> options{.alpha = s.alpha, .beta = s.beta};

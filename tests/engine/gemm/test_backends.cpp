@@ -54,7 +54,7 @@ void check_options(int64_t m, int64_t n, int64_t k) {
     }
 }
 
-/// A tile for one vector width.
+/// The matmul kernel's tile for one instruction set and number type.
 template <class Set, class T>
 struct TileOf {
   using Number = T;
@@ -85,7 +85,8 @@ TEMPLATE_TEST_CASE("every backend and SIMD level agrees with a plain loop", "[ke
   check_options<TestType>(m, n, k);
 }
 
-// Sizes: smaller than a tile, one tile, one more along each axis, and multiple tiles.
+// Tests sizes of less than a tile, one tile, one tile plus one element along each axis, and several
+// tiles.
 TEMPLATE_TEST_CASE("matmuls agree with a plain loop at tile edges", "", (TileOf<Avx512, float>),
                    (TileOf<Avx512, double>), (TileOf<Avx2, float>), (TileOf<Avx2, double>),
                    (TileOf<Baseline, float>), (TileOf<Baseline, double>)) {
@@ -96,12 +97,13 @@ TEMPLATE_TEST_CASE("matmuls agree with a plain loop at tile edges", "", (TileOf<
   check_options<T>(rows + 1, columns + 1, 17);
   check_options<T>(rows - 1, columns - 1, 5);
   check_options<T>(3 * rows + 5, 2 * columns + 7, 31);
-  check_options<T>(6 * rows, columns / 2, 9);  // one-vector tile with packed B
+  check_options<T>(6 * rows, columns / 2, 9);  // tiles one vector wide, with B packed
   for (int64_t left = 1; left < rows; ++left)
     check<T>({5 * rows + left, columns + left, 9, true, true, 1, 1});
 }
 
-// Sums have more terms than one pass adds, and matrices more columns than one panel holds.
+// The sums have more terms than the kernel adds in one pass, and the matrices have more columns
+// than one packed panel of B.
 TEMPLATE_TEST_CASE("long sums and wide matmuls agree with a plain loop", "",
                    (TileOf<Avx512, float>), (TileOf<Avx512, double>), (TileOf<Avx2, float>),
                    (TileOf<Avx2, double>), (TileOf<Baseline, float>), (TileOf<Baseline, double>)) {
@@ -138,7 +140,7 @@ TEMPLATE_TEST_CASE("matmuls split among threads agree with a plain loop in every
   at_any_number_of_threads({m, n, k, true, true, T(0.5), 1, true, false});
 }
 
-// Slabs have 32 or 16 rows, and the last slab has the rest.
+// The threads compute slabs of 32 or 16 rows of C; the last slab has the remaining rows.
 TEST_CASE("the built-in matmul gives the same bits for any number of threads", "[kernel]") {
   for (const auto& [m, n, k] :
        std::vector<std::array<int64_t, 3>>{{300, 90, 570}, {40, 40, 1000}, {70, 30, 1100}})
@@ -158,7 +160,7 @@ TEST_CASE("the built-in matmul gives the same bits for any number of threads", "
     }
 }
 
-// The gathered rows exceed the stack buffer.
+// Tests sums so long that the rows the kernel copies exceed its stack buffer.
 TEST_CASE("few rows or columns with long sums agree with a plain loop", "[kernel]") {
   check<double>({8, 9, 1100, true, true});
   check<double>({9, 4, 1100, false, false});

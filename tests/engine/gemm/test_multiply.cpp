@@ -54,8 +54,8 @@ TEST_CASE("a matmul inside parallel_for runs on the calling thread") {
     multiply(Matrix<double>(results[static_cast<std::size_t>(begin)].data(), d, d), left,
              right.transpose());
   });
-  // Outside a team, an OpenBLAS built with OpenMP uses its own threads and thus another order of
-  // addition: 110 additions of at most 28 in each order.
+  // Outside a parallel loop, an OpenBLAS built with OpenMP uses its own threads and adds in a
+  // different order. The bound allows 110 additions of sums of at most 28 in each order.
   for (const auto& c : results) {
     CHECK(c == results[0]);
     for (std::size_t i = 0; i < c.size(); ++i) REQUIRE(std::abs(c[i] - expected[i]) <= 7e-13);

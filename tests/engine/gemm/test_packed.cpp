@@ -77,7 +77,7 @@ TEST_CASE("conversion to bf16 and f16 rounds to nearest, ties to even", "[kernel
 
 TEST_CASE("packing rounds by at most half a step of the format", "[kernel]") {
   std::vector<float> x =
-      numbers<float>(3 * 401, 1);  // parts of 192, 192 and 17 rows, each with a scale
+      numbers<float>(3 * 401, 1);  // parts of 192, 192 and 17 columns, each with a scale
   for (std::size_t i = 0; i < x.size(); ++i) x[i] *= i % 401 < kPart ? 100.0f : 1.0f;
   const Matrix<const float> from(x.data(), 3, 401);
   for (const Precision precision : kAll) {
@@ -157,7 +157,7 @@ TEST_CASE("packed weights take half or a quarter of the memory of f32") {
 
 TEST_CASE("int8 keeps the sign of tiny values", "[kernel]") {
   const float least = std::numeric_limits<float>::denorm_min();
-  for (float many = 1; many < 260; ++many) {  // a 127th underflows
+  for (float many = 1; many < 260; ++many) {  // 1/127 of the value underflows
     const std::vector<float> few{many * least, -many * least};
     const std::vector<float> kept = unpacked(PackedMatrix({few.data(), 1, 2}, Precision::int8));
     CAPTURE(many);

@@ -70,8 +70,8 @@ nn::VisionTransformerOptions vit() {
   return {.size = 8, .patch = 4, .classes = 3, .layers = 2, .block = {.width = 8, .heads = 2}};
 }
 
-/// Requires a round trip and returns true, or requires a ValueError from config_of and returns
-/// false.
+/// Returns true after a successful round trip, and false if `write` throws a ValueError of
+/// config_of.
 template <class Options, class Write, class Read>
 bool check_round_trip(const Options& options, Write write, Read read) {
   std::string text;

@@ -263,7 +263,7 @@ json numbered(const Words& tokens) {
   return vocab;
 }
 
-/// Ids: 0 a, 1 b, 2 1, 3 2, 4 Ġ, 5 aĠ, 6 11, 7 12, 8 abb. No merge creates 8.
+/// Ids: 0 a, 1 b, 2 1, 3 2, 4 Ġ, 5 aĠ, 6 11, 7 12, 8 abb. No merge creates token 8.
 json byte_pairs() {
   return {{"pre_tokenizer", {{"type", "ByteLevel"}}},
           {"model",

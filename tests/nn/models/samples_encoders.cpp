@@ -200,8 +200,8 @@ List<N> convolution_block(const naive::Attention& a, const List<N>& x, const Par
   return naive::block(a, naive::plus(x, near), p, first + 4, false);
 }
 
-/// Applies two convolutions, positions, a block, norm, the mean over T' = 3 of T = 5 frames, and
-/// the head.
+/// Applies two convolutions, positions, a block, norm, the mean over the T' = 3 frames that remain
+/// of T = 5, and the head.
 template <class N>
 List<N> listener(const List<N>& spectrograms, const Parameters<N>& p) {
   const List<N> wide = naive::gelu(convolution(turned(spectrograms, 2, 3, 5), 5, 3, p[0], p[1], 1));

@@ -21,7 +21,7 @@ TEST_CASE("an attention record stores the weights of every attention layer") {
   for (std::size_t row = 0; row < w.size() / 5; ++row) {
     double sum = 0;
     for (std::size_t j = 0; j < 5; ++j) sum += w[row * 5 + j];
-    CHECK(std::abs(sum - 1) < 1e-14);  // five rounding errors
+    CHECK(std::abs(sum - 1) < 1e-14);  // allows for five rounding errors
     for (std::size_t j = row % 5 + 1; j < 5; ++j) CHECK(w[row * 5 + j] == 0);
   }
   CHECK_REFUSES(ValueError, record.weights("blocks.2.attention"), "\"blocks.0.attention\"",
@@ -85,8 +85,8 @@ TEST_CASE("a record reports entropy, span and largest weight of each head") {
   const std::vector<nn::AttentionRecord::Head> heads = record.heads();
   REQUIRE(heads.size() == 2);
   CHECK(heads[1].head == 1);
-  // For n = 1 to 4 keys, the entropy is log n, the mean distance (n − 1) / 2 and the maximum 1 / n.
-  // 1e-6 allows ten f32 rounding errors.
+  // A query that attends equally to n keys has entropy log n, mean distance (n − 1) / 2 and maximum
+  // 1 / n, here for n = 1 to 4. 1e-6 allows ten f32 rounding errors.
   CHECK(std::abs(heads[1].entropy - std::log(24.0) / 4) < 1e-6);
   CHECK(std::abs(heads[1].span - 0.75) < 1e-6);
   CHECK(std::abs(heads[1].maximum - (1 + 0.5 + 1 / 3.0 + 0.25) / 4) < 1e-6);

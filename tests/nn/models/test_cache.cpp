@@ -72,8 +72,10 @@ TEST_CASE("a packed cache returns the rounded keys and values of all its tokens"
   for (const Precision precision : {Precision::bf16, Precision::f16, Precision::int8})
     for (const Dtype dtype : {Dtype::f32, Dtype::f64}) {
       nn::KVCache cache({.capacity = 5, .sliding = true, .precision = precision});
-      std::vector<std::vector<double>> keys, values;        // rows of 3 and 5 values
-      for (const std::int64_t T : {3, 1, 1, 1, 1, 4, 1}) {  // append, ring, move, ring
+      std::vector<std::vector<double>> keys, values;  // one list per token, of 3 and 5 numbers
+      // With a capacity of 5, the first five tokens are appended, and the next two overwrite the
+      // oldest. Before the call with four tokens, the cache moves the remaining one.
+      for (const std::int64_t T : {3, 1, 1, 1, 1, 4, 1}) {
         cache.advance(1, T);
         const Tensor k = randn({1, 1, T, 3}, dtype), v = randn({1, 1, T, 5}, dtype) * 40;
         const std::vector<double> k_all = numbers(k), v_all = numbers(v);

@@ -22,7 +22,7 @@ struct Dice {
   RandomStream random;
   std::int64_t at = 0;
   std::int64_t below(std::int64_t n) { return random.below(at++, n); }
-  /// Returns up to `most` of `n` examples, with repetition.
+  /// Returns the indices of at most `most` of `n` examples, with repetition.
   Ids some_of(std::int64_t n, std::int64_t most) {
     Ids chosen(static_cast<std::size_t>(1 + below(most)));
     for (std::int64_t& each : chosen) each = below(n);
@@ -39,7 +39,7 @@ List picked(const List& from, const Ids& which) {
 
 enum class Padding { none, any, level };
 
-/// Growing texts and their cache.
+/// Texts that grow by random tokens, and their cache.
 struct Walk {
   const nn::GPT& model;
   nn::CacheOptions size;
@@ -47,8 +47,8 @@ struct Walk {
   nn::KVCache cache{size};
   std::vector<Tokens> texts = {{}, {}, {}};
 
-  /// Returns the number of next tokens of each text, and their maximum T. `none`: each is T. `any`:
-  /// random. `level`: all texts become equally long.
+  /// Returns the number of tokens that each text receives, and finally their maximum T. `none`: all
+  /// receive T tokens. `any`: random numbers of tokens. `level`: all texts become equally long.
   Ids lengths(Padding padding, std::int64_t room) {
     const auto shorter = [](const Tokens& a, const Tokens& b) { return a.size() < b.size(); };
     const auto [least, most] = std::minmax_element(texts.begin(), texts.end(), shorter);
@@ -96,7 +96,8 @@ struct Walk {
     if (length == 0) return;
     const std::int64_t T = got.size(0), L = std::ssize(text);
     const AttentionRecord complete;
-    nn::KVCache rounded({.capacity = L, .precision = size.precision});  // filled by one call
+    // A cache filled by one call, with the same precision.
+    nn::KVCache rounded({.capacity = L, .precision = size.precision});
     const bool whole_numbers = size.precision == Precision::f32;
     const Tensor right =
         select(model(tensor(text, {1, L}), whole_numbers ? nullptr : &rounded), 0, 0);
@@ -108,7 +109,8 @@ struct Walk {
         check_weights(record->entries()[i].weights, complete.entries()[i].weights, b);
   }
 
-  /// Compares weights of shape [B, H, T, S] of example b, in the cache's order, with [1, H, L, L].
+  /// Compares example b of `got` [B, H, T, S], whose queries and keys are in cache order, with
+  /// `right` [1, H, L, L], which is in sequence order.
   void check_weights(const Tensor& got, const Tensor& right, std::size_t b) const {
     const auto H = std::size_t(got.size(1)), T = std::size_t(got.size(2)),
                S = std::size_t(got.size(3)), L = std::size_t(right.size(2));
@@ -137,11 +139,11 @@ struct Walk {
   }
 };
 
-/// Makes random calls. A copy of the walk must continue independently.
+/// Makes nine random calls. A copy of the walk, made after the fifth, must continue independently.
 void wander(Walk& walk) {
   std::optional<Walk> copy;
   for (int n = 0; n < 9; ++n) {
-    // Later padding would move tokens out of the window.
+    // In a sliding cache, padding in a later call would move tokens out of the window.
     const Padding padding =
         n > 0 && walk.size.sliding ? Padding::none : Padding(walk.dice.below(3));
     walk.take(padding, walk.dice.below(2) == 0);
@@ -164,7 +166,8 @@ TEST_CASE("a GPT with a cache equals one without, for any tokens, padding and re
         options.block.head.position = position, options.block.kv_heads = kv_heads,
         options.window = window;
         const nn::GPT model = made(options);
-        for (const std::int64_t spare : {-1, 0, 2}) {  // −1: the cache does not slide
+        // Spare capacity; −1: the cache does not slide.
+        for (const std::int64_t spare : {-1, 0, 2}) {
           if (spare >= 0 && (window == 0 || position == nn::HeadPosition::none)) continue;
           const bool sliding = spare >= 0;
           for (const Precision precision :

@@ -17,8 +17,8 @@ using nn::SamplingOptions;
 using nn::Tokens;
 using List = std::vector<double>;
 
-/// Token probabilities after penalty, temperature, top-k, top-p and min-p. Ties take the smallest
-/// id first.
+/// Returns token probabilities after penalty, temperature, top-k, top-p and min-p. Of equal scores,
+/// the smallest id comes first.
 List distribution(List scores, const SamplingOptions& o, const Tokens& seen) {
   for (const std::int64_t id : std::set<std::int64_t>(seen.begin(), seen.end())) {
     double& score = scores[static_cast<std::size_t>(id)];
@@ -46,7 +46,7 @@ List distribution(List scores, const SamplingOptions& o, const Tokens& seen) {
   return p;
 }
 
-/// The fraction of `n` evenly spaced random values for which each token is drawn.
+/// Returns how often each token is drawn, as a fraction of `n` evenly spaced random values.
 List drawn(const List& scores, const SamplingOptions& options, const Tokens& seen, int n) {
   List share(scores.size());
   for (int i = 0; i < n; ++i) {
@@ -70,7 +70,7 @@ TEST_CASE("a token is drawn from the distribution that remains after all limits"
               const Tokens seen = {std::ssize(scores) - 1, 0, 0};
               CAPTURE(scores, temperature, top_k, top_p, min_p, penalty);
               const List p = distribution(scores, o, seen), got = drawn(scores, o, seen, kDraws);
-              // An interval of length p contains n p ± 1 of the values.
+              // An interval of length p contains n p ± 1 of n evenly spaced values.
               for (std::size_t i = 0; i < p.size(); ++i)
                 if (!(std::abs(got[i] - p[i]) <= 1.0 / kDraws && (got[i] == 0 || p[i] > 0)))
                   CHECK(got == p);
@@ -110,7 +110,8 @@ struct Scripted final : nn::DecoderState {
   std::vector<Tokens> texts;
 };
 
-/// The first token, in decreasing order of probability, whose cumulative probability exceeds u.
+/// Returns the first token, in order of decreasing probability, whose cumulative probability
+/// exceeds u.
 std::int64_t at(const List& scores, const List& p, double u) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -159,8 +160,8 @@ double log_p(const List& scores, std::int64_t id) {
   return scores[std::size_t(id)] - std::log(sum);
 }
 
-/// As in Wu et al., takes the 2 · beams most likely continuations in order. Continuations that end
-/// are added to the finished beams, until `beams` others are kept.
+/// As in Wu et al., considers the 2 · beams most likely continuations, starting with the best. A
+/// continuation that ends is a finished beam. The others are kept, until there are `beams` of them.
 std::vector<nn::Beam> plain_beams(std::int64_t V, const Tokens& prompt, const nn::BeamOptions& o) {
   struct Open {
     Tokens text;

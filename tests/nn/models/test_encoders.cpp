@@ -52,7 +52,8 @@ TEST_CASE("mask_tokens selects 15 %: 80 % masked, 10 % replaced, 10 % unchanged"
 }
 
 TEST_CASE("mask_tokens keeps and draws ids exactly that f32 would round") {
-  constexpr std::int64_t first = (1 << 24) + 1, vocab = first + 64;  // odd ids above 2²⁴
+  // f32 does not represent odd ids above 2²⁴.
+  constexpr std::int64_t first = (1 << 24) + 1, vocab = first + 64;
   const Ids given(4000, first);
   const nn::MaskedTokens out = nn::mask_tokens(
       tensor(given), {.vocab = vocab, .mask_id = 3, .first_id = first, .rate = 1}, {6, 3, 0});
@@ -97,7 +98,8 @@ TEST_CASE("a vision Transformer reads its class token and ignores the order of p
   enlarge(model);
   const NoGrad off;
   const Tensor x = reshape(arange(16).to(Dtype::f64) / 16.0, {1, 1, 4, 4});
-  const Tensor halves = cat({slice(x, 2, 2, 4), slice(x, 2, 0, 2)}, 2);  // order 2 3 0 1
+  // Order of the patches: 2 3 0 1.
+  const Tensor halves = cat({slice(x, 2, 2, 4), slice(x, 2, 0, 2)}, 2);
   const Tensor before = model(x);
   CHECK(numbers(model(halves)) != numbers(before));
   const Tensor moved = index_select(model.position, 1, tensor(Ids{0, 3, 4, 1, 2}, {5}));

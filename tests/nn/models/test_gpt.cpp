@@ -36,8 +36,8 @@ TEST_CASE("GPT starts with a loss of ln V") {
   seed(1);
   const nn::GPT gpt({.vocab = 65, .context = 16, .layers = 4, .block = {.width = 64, .heads = 4}});
   const Tensor ids = randint(0, 65, {8, 16}), targets = randint(0, 65, {8, 16});
-  // Logits are sums of 64 products with standard deviation 0.02 √64 = 0.16, which adds 0.16² / 2 to
-  // ln V. The error of the mean over 128 targets is 0.16 / √128.
+  // Logits are sums of 64 products and have standard deviation 0.02 √64 = 0.16. This adds 0.16² / 2
+  // to ln V. The mean over 128 targets has an error of 0.16 / √128.
   CHECK(std::abs(gpt.loss(ids, targets).item() - std::log(65)) < 0.1);
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("the output head shares the token embedding") {
   nn::GPT gpt(small());
   const Tensor ids = tensor(std::vector<std::int64_t>{1, 2}, {1, 2});
   gpt.loss(ids, ids).backward();
-  // Token 7 does not occur in the input.
+  // Token 7 does not occur in the input, so its gradient comes from the head.
   bool from_head = false;
   for (const float each : slice(gpt.token.weight.grad(), 0, 7, 8).to_vector<float>())
     from_head |= each != 0;
@@ -116,7 +116,7 @@ TEST_CASE("dropout is off in evaluation, where kernel and formula agree") {
   CHECK(a == numbers(gpt(ids)));
   const FormulaScope formula;
   const Numbers b = numbers(gpt(ids));
-  // Logits are of size 0.1; some twenty ops add a few rounding errors each.
+  // Logits are about 0.1. Each of some twenty ops adds a few rounding errors.
   for (std::size_t i = 0; i < a.size(); ++i) CHECK(std::abs(a[i] - b[i]) < 1e-5);
 }
 

@@ -28,7 +28,7 @@ examples::Recommender tiny_recommender() {
   return model;
 }
 
-/// Leaves out padding, whose score is −∞.
+/// Returns the scores of all items except padding, whose score is −∞.
 Tensor of_items(const Tensor& scores) { return slice(scores, -1, 1, 13); }
 
 TEST_CASE("a translator ignores padding and later tokens and mixes no examples") {
@@ -95,7 +95,7 @@ TEST_CASE("a recommender ignores padding and later items and mixes no users") {
     const Tensor padded = cat({zeros({2, more}, Dtype::i64), items}, 1);
     check_equal(slice(of_items(model(padded)), 1, more, more + 5), plain);
   }
-  // Batches the history with a longer one.
+  // Batches the second history with a longer one.
   const Tensor mixed = tensor(Ids{7, 8, 3, 1, 4, 11, 5, 0, 0, 9, 2, 6, 12, 3}, {2, 7});
   check_equal(slice(select(of_items(model(mixed)), 0, 1), 0, 2, 7), select(plain, 0, 1));
 }
@@ -113,7 +113,7 @@ TEST_CASE("a recommender never recommends padding and learns nothing from paddin
   // Three items use the first three positions, with or without padding.
   const auto moved = numbers(model.position.weight.grad());
   for (std::size_t i = 0; i < moved.size(); ++i) CHECK((moved[i] != 0) == (i < 3 * 8));
-  // The mean ignores missing targets.
+  // The loss is a mean over nonzero targets, because 0 means that the target is missing.
   const Tensor last = tensor(Ids{0, 0, 0, 0, 7}, {1, 5}),
                first = tensor(Ids{0, 0, 11, 5, 0}, {1, 5});
   const NoGrad off;

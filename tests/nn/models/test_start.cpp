@@ -14,7 +14,7 @@ namespace {
 
 enum class From { constant, uniform, normal, truncated };
 
-/// `size` is the value, bound, or standard deviation.
+/// `size` is the constant value, the bound, or the standard deviation, depending on `from`.
 struct Start {
   From from;
   double size;
@@ -35,8 +35,8 @@ void check_start(const std::string& name, const std::vector<double>& x, const St
                       : start.from == From::truncated ? 0.8796
                                                       : 1;
   CHECK(std::abs(deviation / (part * size) - 1) < 5 / std::sqrt(2 * n));
-  // The largest of n uniform values is near the bound. The largest of normal values exceeds 2.5
-  // deviations, except with p = 4e-6 for n = 1000.
+  // The largest of n uniform values is near the bound. The largest of 1000 normal values exceeds
+  // 2.5 deviations, except with probability 4e-6.
   if (start.from == From::uniform) CHECK((most <= size * (1 + 1e-6) && most > size * (1 - 20 / n)));
   if (n < 1000) return;
   if (start.from == From::truncated) CHECK((most <= 2 * size * (1 + 1e-6) && most > 1.8 * size));
@@ -55,7 +55,8 @@ void check_model(nn::Module& model, Rule rule) {
   }
 }
 
-/// ±1 / √in. A bias uses the `in` of its weight.
+/// Uniform values with bounds ±1 / √in, where `in` is the input size of the layer's weight. A bias
+/// has the same bounds as its weight.
 Start layer(const nn::Module& model, std::string name, const Tensor& parameter) {
   const std::size_t at = name.rfind("bias");
   Tensor weight = parameter;

@@ -114,7 +114,7 @@ Tensor some(const Shape& shape, double first) {
   return reshape(arange(0, numel(shape)), shape).to(Dtype::f64) + first;
 }
 
-/// The loaded net, or the error message from its second line on.
+/// Returns the loaded net as text, or the error message from its second line on.
 std::string loaded(const nn::WeightMap& names, const nn::StateDict& theirs) {
   return outcome([&] {
     Net net;

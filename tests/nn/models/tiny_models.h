@@ -38,13 +38,13 @@ inline Tensor ids_of(std::int64_t B, std::int64_t T, std::int64_t first = 0) {
   return tensor(ids, {B, T});
 }
 
-/// Values are of order 1, in f64 sums of some tens of terms, over a dozen ops. 1e-12 allows a few
-/// thousand rounding errors.
+/// The values are f64 sums of some tens of terms of order 1, computed by about a dozen ops. 1e-12
+/// allows a few thousand rounding errors.
 inline void check_equal(const Tensor& got, const Tensor& want) {
   const auto a = numbers(got), b = numbers(want);
   REQUIRE(a.size() == b.size());
   double worst = 0;
-  bool finite = true;  // inf − inf = NaN, which max() skips
+  bool finite = true;  // max() skips NaN, such as inf − inf
   for (std::size_t i = 0; i < a.size(); ++i) {
     worst = std::max(worst, std::abs(a[i] - b[i]));
     finite = finite && std::isfinite(a[i]) && std::isfinite(b[i]);

@@ -10,7 +10,7 @@ const kScripts = ['trace', 'arithmetic', 'draw', 'equation', 'frame', 'math', 'p
   'study', 'views', 'app'];
 const read = name => fs.readFileSync(path.join(kViewer, name), 'utf8');
 
-/** The page's functions that need no DOM. */
+/** Returns the page's functions that need no DOM. */
 function pure() {
   const names = ['crc32', 'decode', 'openTape', 'values', 'short', 'stridesOf', 'flatOf', 'indexOf', 'broadcastFlat',
     'memoryOf', 'reshapeInstead', 'treeRows', 'rowOf', 'align', 'compare', 'difference', 'cellArithmetic', 'entryHolds', 'erf',
@@ -54,7 +54,7 @@ class Sample {
   }
 }
 
-/** y = softmax(x wᵀ) of x [2, 2], w [3, 2]; seeded with dy; all values are computed here. */
+/** Records y = softmax(x wᵀ) of x [2, 2] and w [3, 2], and the backward pass from dy. */
 function sample() {
   const s = new Sample('softmax(x wᵀ) </script><img src=x onerror=alert(1)>');
   const x = [1, 2, -1, 0.5], w = [0.5, -1, 2, 0.25, 0, 1], dy = [1, 0, -1, 0.5, 2, 0];
@@ -95,7 +95,7 @@ function sample() {
   return s.tape;
 }
 
-/** Attention of two queries over three keys with D = 4, by basic ops; k is permuted first. */
+/** Records attention of two queries over three keys with D = 4 as basic ops. */
 function attention() {
   const s = new Sample('attention'), range = n => [...Array(n).keys()];
   const q = range(8).map(i => i % 3 - 1), k = range(12).map(i => (i * 5 % 7 - 3) / 2), v = range(6);
@@ -119,7 +119,7 @@ function attention() {
   return s.tape;
 }
 
-/** A chain of n additions, forward and back, in 50 layers. */
+/** Records a chain of n additions in 50 layers, forward and backward. */
 function chain(n) {
   const s = new Sample(`${n} operations`);
   const one = s.tensor('input', [2], [1, 1]), grad = s.tensor('grad', [2], [1, 1]);
@@ -141,7 +141,7 @@ function chain(n) {
 
 const script = () => kScripts.map(n => read(n + '.js') + '\n').join('');
 
-/** The page, as trace/page.cpp writes it. */
+/** Returns the page as trace/page.cpp writes it. */
 function page(tape, {crc, other} = {}) {
   const payload = typeof tape === 'string' ? tape : escaped(tape);
   const style = read('style.css') + '\n', hash = text => crypto.createHash('sha256').update(text).digest('base64');
@@ -229,7 +229,7 @@ class Browser {
       this.send('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: scale, mobile: false}),
       this.send('Emulation.setEmulatedMedia', {features: [{name: 'prefers-color-scheme', value: dark ? 'dark' : 'light'}]})]);
   }
-  /** Unexpected console messages and network requests. */
+  /** Returns unexpected console messages and network requests. */
   complaints() {
     const reported = this.events.filter(e => e.method === 'Runtime.exceptionThrown' || e.method === 'Log.entryAdded' ||
       (e.method === 'Runtime.consoleAPICalled' && /error|warning/.test(e.params.type)));
@@ -262,7 +262,7 @@ function findAxe() {
 function needAxe() {
   if (!fs.existsSync(findAxe())) skip('axe-core is not installed: pip install axe-playwright-python (./test.sh --all does)');
 }
-/** Accessibility problems that axe-core finds in the current page. */
+/** Returns the accessibility problems that axe-core finds in the current page. */
 async function violations(b) {
   await b.run(fs.readFileSync(findAxe(), 'utf8') + ';0');
   const found = await b.run('axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations)');
@@ -291,7 +291,7 @@ function skip(hint) {
   process.exit(77);
 }
 
-/** Like run(), with one browser for all cases. */
+/** Runs the cases of a file, all in the same browser. */
 async function runInBrowser(cases) {
   if (!findBrowser()) skip('Chromium is not installed: apt-get install chromium (./test.sh --all does)');
   const browser = await Browser.open();

@@ -1,4 +1,4 @@
-// The page's functions that need no browser, against values computed by hand or in another way.
+// Compares the page's functions that need no browser with values computed by hand or by naive code.
 'use strict';
 const assert = require('assert');
 const {pure, sample, attention, Sample, f64, run, chain} = require('./support.js');
@@ -139,7 +139,8 @@ run({
     for (const [name, inputs, shape, f] of kCases) {
       const y = f(...inputs.map(i => i[1])), {t, out} = taped(name, inputs, shape, y);
       y.forEach((v, i) => assert.ok(p.cellArithmetic(t, out, i).agrees, `${name}[${i}]: ${JSON.stringify(p.cellArithmetic(t, out, i))}`));
-      if (/scale|shift|masked_fill|dropout/.test(name)) continue;  // their constant is derived
+      // The page derives their constant from y.
+      if (/scale|shift|masked_fill|dropout/.test(name)) continue;
       const bad = taped(name, inputs, shape, y.map((v, i) => i === y.length - 1 ? v + 0.001 : v));
       assert.notEqual(p.cellArithmetic(bad.t, bad.out, y.length - 1).agrees, true, name);
     }

@@ -1,5 +1,5 @@
-// The page in a browser, from file:// and without a network: contents, keys, changed bytes, hostile
-// names.
+// Tests the page in a browser, from file:// and without a network: contents, keys, changed bytes,
+// hostile names.
 'use strict';
 const assert = require('assert'), fs = require('fs');
 const {sample, attention, script, page, escaped, pure, f64, runInBrowser} = require('./support.js');
@@ -21,7 +21,7 @@ runInBrowser({
     assert.deepEqual(b.complaints(), []);
   },
   async 'the self-test finds a wrong value'(b) {
-    const json = sample(), block = json.values[json.tensors.rows[2][2]];  // z of the linear
+    const json = sample(), block = json.values[json.tensors.rows[2][2]];  // the output z of linear
     block.f64 = Buffer.from(new Float64Array([9, 9, 9, 9, 9, 9]).buffer).toString('base64');
     await open(b, page(json), '#selftest');
     const result = JSON.parse(await b.until('document.getElementById("selftest")?.textContent'));
@@ -115,7 +115,8 @@ runInBrowser({
     assert.match(await text(b, '.sum'), /\(−1\)·2 \+ 0\.5·0\.25 = −1\.875/);
     assert.match(await text(b, '#sum'), /✓ agrees with the recorded −1\.875/);
     assert.equal(await b.run('document.querySelectorAll("td.from").length'), 4);
-    assert.equal(await b.run('document.querySelectorAll("td.to").length'), 3);  // the softmax row
+    // A row of the softmax.
+    assert.equal(await b.run('document.querySelectorAll("td.to").length'), 3);
   },
   async 'pointing at a value lights its sources and uses, and shows its arithmetic'(b) {
     await open(b, page(attention()), '#s=f1');
@@ -124,7 +125,7 @@ runInBrowser({
       .dispatchEvent(new PointerEvent('pointermove', {bubbles: true}))`);
     const lit = look => b.run(`[...document.querySelectorAll('td.${look}')].map(e =>
       e.closest('table').dataset.id + '.' + e.dataset.i).join(' ')`);
-    await point(4, 1);  // scores, from q kᵀ
+    await point(4, 1);  // an element of the scores q kᵀ
     assert.equal(await lit('from'), '3.1');
     assert.equal(await lit('to'), '5.0 5.1 5.2');  // a row of the softmax
     assert.match(await text(b, '#sum'), /scores.*\[0,1\] = .*·0\.5 = /s);
@@ -158,7 +159,8 @@ runInBrowser({
   },
   async 'predict mode hides the result and what comes after it'(b) {
     await open(b, page(attention()), '#s=f3&quiz=1');
-    assert.equal(await b.run('document.querySelectorAll(".secret").length'), 2);  // weights, out
+    // The results weights and out.
+    assert.equal(await b.run('document.querySelectorAll(".secret").length'), 2);
     await b.run('document.querySelector("#stage .row button").click()');
     assert.equal(await b.run('document.querySelectorAll(".secret").length'), 0);
   },

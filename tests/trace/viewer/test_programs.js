@@ -15,7 +15,7 @@ const cases = path.join(build, 'tests/trace/viewer/gradus_trace_cases');
 for (const name of execFileSync(cases).toString().trim().split('\n'))
   programs[name] = {program: cases, arguments: [name], empty: name === 'thrown', most: 3e5};
 
-/** The addresses of a lesson's trace to which its page links. */
+/** Returns the URLs in a lesson's trace to which the lesson links. */
 function addresses(name) {
   const page = path.join(tree, 'docs/course', name + '.md');
   if (!fs.existsSync(page)) return [];

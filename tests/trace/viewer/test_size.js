@@ -1,6 +1,6 @@
-// 50,000 recorded ops: the page opens and responds to keys without a noticeable delay. The limits
-// are CPU times, because tests run in parallel: three times the documented ones, to allow for
-// contended caches.
+// Opens a page of 50,000 recorded ops, which must respond to keys without a noticeable delay. The
+// limits are CPU times, because tests run in parallel. They are three times the documented times,
+// to allow for contended caches.
 'use strict';
 const assert = require('assert');
 const {chain, page, runInBrowser} = require('./support.js');

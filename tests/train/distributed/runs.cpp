@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kVocab = 40, kWidth = 48;
 
-/// A network of 17,000 parameters. Tensor sizes are not multiples of any number of processes.
+/// A network of 17,000 parameters. No tensor size is a multiple of a number of processes.
 struct Net : nn::Layer<Net> {
   nn::Embedding embedding{kVocab, kWidth};
   nn::Linear up{kWidth, 150}, down{150, kWidth}, head{kWidth, kVocab};
@@ -33,7 +33,7 @@ struct Net : nn::Layer<Net> {
   }
 };
 
-/// 50 sequences in batches of 4. The last batch has 2.
+/// 50 sequences in batches of 4. The last batch has 2 sequences.
 struct Ragged {
   Ragged() {
     const RandomStream random{11, 0, 0};

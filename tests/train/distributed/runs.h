@@ -16,7 +16,7 @@ struct ShardedRun {
   std::string optimizer = "adamw";  // adamw, sgd, lion or muon
   double clip_norm = 0.5, clip_value = 0;
   bool resume = false;
-  bool worsens = false;  // the evaluated loss rises, which stops the run early
+  bool worsens = false;  // makes the evaluated loss rise, so that the run stops early
   int stop_rank = -1;    // this rank receives a stop request in the step before stop_step
   std::int64_t stop_step = 0;
   std::function<void(nn::Module& model, std::int64_t i)> before = {};

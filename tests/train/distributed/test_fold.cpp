@@ -9,8 +9,8 @@ namespace {
 
 using distributed::ShardRange;
 
-/// Returns the nodes of a range: repeatedly takes the largest node that begins at `begin` and ends
-/// by `end`.
+/// Returns the nodes that cover a range: repeatedly takes the largest node that begins at `begin`
+/// and does not exceed `end`.
 std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
   std::vector<ShardRange> nodes;
   while (begin < end) {
@@ -22,7 +22,7 @@ std::vector<ShardRange> plain_nodes(std::int64_t begin, std::int64_t end) {
   return nodes;
 }
 
-/// The addition order affects the sum, because 2^24 absorbs a 1, but not a 2.
+/// In f32, 2^24 absorbs an added 1, but not an added 2, so the order of additions affects the sum.
 float number(std::int64_t shard) {
   const float some[] = {16777216.0F, 1.0F, 3.0F, -16777216.0F, 1.0F, 1.0F, 0.5F};
   return some[shard * shard % 7];

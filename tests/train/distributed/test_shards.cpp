@@ -98,7 +98,7 @@ TEST_CASE("a step weights gradients, averages buffers, and keeps unreached param
       bool stop = transport.rank() == 1;
       const double mean = shards.gradients(
           3,
-          [&](std::int64_t i) {  // i = 6 (one token), then 7 (three)
+          [&](std::int64_t i) {  // i is 6 (one token), then 7 (three tokens)
             net.moved.fill_(static_cast<double>(i));
             return train::BatchLoss(net(full({2}, static_cast<double>(i), Dtype::f64)),
                                     i == 6 ? 1 : 3);
@@ -187,7 +187,7 @@ TEST_CASE("a parameter is updated if any shard reaches it, and unchanged otherwi
   };
   run_sharded(how, distributed::alone());
   REQUIRE(rare.size() == 2);
-  CHECK(rare[0] == rare[1]);  // weight decay does not apply to it
+  CHECK(rare[0] == rare[1]);  // weight decay does not change an unreached parameter
   const io::Checkpoint end = io::load_checkpoint(train::RunFiles{how.directory}.checkpoint());
   CHECK(end.tensors.at("model.rare.weight").to_vector<float>() != rare[1]);
 }
@@ -297,7 +297,7 @@ std::string gradients_of(const std::function<train::BatchLoss(const Line&, std::
 
 TEST_CASE("random numbers continue after the shard that drew most") {
   for (const int size : {1, 2})
-    for (const std::int64_t more : {0, 1})  // one shard draws five values, the other two
+    for (const std::int64_t more : {0, 1})  // one shard draws five values, the other shard two
       distributed::run_threads(size, [&](distributed::Transport& t) {
         Line net;
         optim::SGD optimizer(net.parameters());

@@ -39,7 +39,7 @@ std::string letters(int rank) {
   return std::string(static_cast<std::size_t>((3 + rank) % 4), static_cast<char>('a' + rank));
 }
 
-/// Returns the seconds that rank 0 waits at 1 MB/s.
+/// Returns the seconds that rank 0 waits if a network transfers 1 MB/s.
 double waited(const std::vector<std::vector<std::size_t>>& sizes) {
   double seconds = 0;
   const int size = static_cast<int>(sizes.size());

@@ -58,7 +58,8 @@ std::map<std::string, Maker> optimizers() {
 
 }  // namespace
 
-// Ten steps have about ten rounding errors each, divided by roots of about 1: below 1e-12.
+// Each of ten steps has about ten rounding errors, which are divided by square roots of about 1.
+// Their total is below 1e-12.
 TEST_CASE("ten steps of each optimizer equal PyTorch's") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;
@@ -85,7 +86,8 @@ TEST_CASE("ten steps of each optimizer equal PyTorch's") {
   }
 }
 
-// Each step runs five Newton-Schulz iterations, whose slopes are up to 3.4: below 1e-11.
+// Each step runs five Newton-Schulz iterations, with slopes of up to 3.4. The total error is below
+// 1e-11.
 TEST_CASE("ten steps of Muon, with AdamW for the rest, equal PyTorch's") {
   const std::map<std::string, Tensor> data =
       io::load_safetensors(golden("optimizers.safetensors")).tensors;

@@ -105,7 +105,7 @@ TEST_CASE("mud follows its formula row by row, for tall and wide matrices") {
     INFO(shape);
     const Tensor x = randn(shape, Dtype::f64), y = optim::mud(x), right = plain_mud(x);
     // The bound is 25 times 37 rounding errors of 1e-16. Random rows are nearly orthogonal, so
-    // solving hardly magnifies the errors.
+    // mud() hardly magnifies the errors.
     constexpr double kError = 1e-13;
     CHECK(max(abs(y - right)).item() < kError);
     CHECK(max(abs(optim::mud(transpose(transpose(x).contiguous())) - right)).item() < kError);
@@ -295,7 +295,7 @@ TEST_CASE("the state of an optimizer is named by PyTorch's names and those of th
 }
 
 TEST_CASE("Muon updates a matrix of any size as one piece") {
-  const Shape wide{8, 8200};  // other optimizers split it into pieces
+  const Shape wide{8, 8200};  // other optimizers split this parameter into pieces
   const nn::NamedTensor w = trained("w", wide);
   const Tensor before = w.tensor.detach().clone();
   const double norm = std::sqrt(sum(w.tensor.grad() * w.tensor.grad()).item());

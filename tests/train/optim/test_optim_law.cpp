@@ -19,7 +19,7 @@ using Made = std::unique_ptr<optim::Optimizer>;
 enum class Rule { sgd, momentum, nesterov, adam, adamw, lion, muon, mud };
 enum class Clip { none, norm, value };
 
-/// Settings of the second group. Negative values select the defaults.
+/// Options of the second parameter group. Negative values select the defaults.
 struct Own {
   double rate = -1, decay = -1;
   bool any() const { return rate >= 0 || decay >= 0; }
@@ -32,14 +32,15 @@ struct Setup {
   Own own;
   bool schedule;
   int accumulate;
-  bool in_backward, stops;  // stops: each step has a new optimizer and restored state
+  bool in_backward, stops;  // stops: each step uses a new optimizer with restored state
   bool turns_matrices() const { return rule == Rule::muon || rule == Rule::mud; }
 };
 
 constexpr double kRate = 0.1, kAdamRate = 0.05;
 constexpr double kMomentum = 0.9, kBeta1 = 0.8, kBeta2 = 0.95, kEps = 1e-3, kNorm = 1.5,
                  kValue = 0.7;
-constexpr std::int64_t kRows = 3, kColumns = 2;  // of the matrix; the other parameter is a vector
+// The sizes of the matrix parameter. The other parameter is a vector.
+constexpr std::int64_t kRows = 3, kColumns = 2;
 constexpr int kSteps = 4;
 
 std::vector<optim::Group> groups_of(const Setup& s, const std::vector<nn::NamedTensor>& all) {
@@ -246,8 +247,8 @@ void walk(const Setup& s) {
     library_step(s, x, *optimizer, step);
     for (std::size_t i = 0; i < 2; ++i) {
       const List now = (i == 0 ? x.matrix : x.vector).to_vector<double>();
-      // Each step has about 30 rounding errors of 2⁻⁵³. Newton-Schulz (slopes up to 3.4, five
-      // times), or 1 / eps if Adam's v is small, magnifies them by a few hundred.
+      // Each step has about 30 rounding errors of 2⁻⁵³. They are magnified by a few hundred, either
+      // by five Newton-Schulz iterations with slopes up to 3.4, or by Adam's 1 / eps if v is small.
       for (std::size_t j = 0; j < now.size(); ++j)
         CHECK(std::abs(now[j] - plain[i].p[j]) <= 1e-12 * (1 + std::abs(now[j])));
     }

@@ -101,7 +101,7 @@ TEST_CASE("each parameter is updated fully or not at all when backward runs out 
       failed = true;
     }
     memory::set_limit(0);
-    std::vector<bool> moments_moved;  // all or no moments are nonzero
+    std::vector<bool> moments_moved;  // per parameter: true if its moments are nonzero
     for (const nn::NamedTensor& each : chain.parameters) {
       bool all = true, any = false;
       for (const auto& [name, tensor] : optimizer->state_dict())
