@@ -48,7 +48,8 @@ const form = {
 /** The text of an input as a number; other texts are sent as they are, and the engine objects. */
 function numberIn(input) {
   const text = input.value.trim().replace(',', '.');
-  return text !== '' && Number.isFinite(Number(text)) ? Number(text) : input.value;
+  return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) && Number.isFinite(Number(text)) ?
+      Number(text) : input.value;
 }
 
 function numberInput(field, value, label, changed) {

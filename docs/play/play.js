@@ -25,7 +25,6 @@ function openState(state) {
 /** Runs the part with the values of the form. Edits during a run are combined into one more run. */
 async function refresh() {
   play.wanted++;
-  training.pause();
   if (play.busy) return play.busy;
   play.busy = (async () => {
     for (let done = 0; done !== play.wanted;) {
@@ -38,6 +37,7 @@ async function refresh() {
 }
 
 async function runOnce() {
+  await training.stop();
   training.reset();
   const {text} = await engine.call('begin', play.lesson.number,
                                    {part: play.part.name, ...form.values});
@@ -72,9 +72,10 @@ async function showStep(before = '') {
   keepAddress();
 }
 
+/** Puts the state into the address, a little later: browsers limit the rate. */
 function keepAddress() {
-  if (app.state) app.prefix = `play=${stateText()}`;
-  history.replaceState(null, '', `#${app.address ? app.address() : app.prefix}`);
+  clearTimeout(play.later);
+  play.later = setTimeout(() => history.replaceState(null, '', `#play=${stateText()}`), 300);
 }
 
 /** Calls f and shows its failure. Restarts an engine that has died. */
@@ -105,7 +106,7 @@ async function openFile(file) {
 
 function nextStep() {
   return attempt(async () => {
-    training.pause();
+    await training.stop();
     await play.busy;
     await showStep();
     play.step = play.part.training ? training.losses.length : play.step + 1;
@@ -124,16 +125,19 @@ function listen() {
       openState({lesson: play.lesson.number, part: event.target.value});
   byName('step').onclick = nextStep;
   byName('restore').onclick = () => openState({lesson: play.lesson.number, part: play.part.name});
-  byName('run').onclick = () => attempt(() =>
-      training.running ? training.pause() : training.run().then(() => {
-        play.step = training.losses.length;
-        keepAddress();
-      }));
-  byName('rewind').onchange = event => {
-    play.step = Number(event.target.value);
+  byName('run').onclick = () => attempt(async () => {
+    if (training.running) return training.stop();
+    await training.run();
+    play.step = training.losses.length;
+    keepAddress();
+  });
+  byName('rewind').onchange = async event => {
+    const step = Number(event.target.value);
+    await training.stop();
+    play.step = step;
     refresh();
   };
-  byName('link').onclick = () => copy(location.href, 'Link');
+  byName('link').onclick = () => copy(new URL(`#play=${stateText()}`, location.href).href, 'Link');
   byName('program').onclick = () => copy(program(), 'C++ program');
   byName('trace').onchange = event => openFile(event.target.files[0]);
   window.addEventListener('hashchange', () => {
@@ -143,13 +147,14 @@ function listen() {
 }
 
 async function start() {
+  const testing = location.hash === '#selftest';
   try {
     if (matchMedia('(max-width: 800px)').matches) byName('values').open = false;
     await engine.open();
     listen();
     exercises.open();
     await openState(stateIn(location.hash));
-    if (location.hash.includes('selftest')) await selftest();
+    if (testing) await selftest();
   } catch (error) {
     say(`The engine does not start: ${error.message}`);
   }

@@ -1,7 +1,7 @@
 // A model in training: run, pause, step, rewind; the loss curve and what the model has learned.
 
 const training = {
-  losses: [], running: false, drawn: 0,
+  losses: [], running: false, drawn: 0, ended: null,
 
   reset() {
     training.running = false;
@@ -11,8 +11,18 @@ const training = {
   },
 
   /** Trains in slices, so that a pause takes effect within 50 ms. */
-  async run() {
-    if (training.running) return;
+  run() {
+    if (!training.running) training.ended = training.loop();
+    return training.ended;
+  },
+
+  /** Pauses. Returns after the last slice. */
+  async stop() {
+    training.running = false;
+    await training.ended?.catch(() => {});  // whoever called run() handles its failure
+  },
+
+  async loop() {
     training.running = true;
     training.draw();
     try {
@@ -32,8 +42,6 @@ const training = {
       training.draw();
     }
   },
-
-  pause() { training.running = false; },
 
   /** Fetches and draws what the model has learned. */
   async show() {

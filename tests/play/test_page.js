@@ -75,7 +75,7 @@ const cases = {
 
   async 'a lack of memory gives one line, and the next lesson runs'(b) {
     await open(b);
-    await b.run(`openState({lesson: 18, values: {layers: 4, width: 128, context: 128, batch: 32}})`);
+    await b.run(`openState({lesson: 18, values: {layers: 4, width: 128, context: 256, batch: 64}})`);
     assert.match(await said(b), /memory/);
     await b.run('openState({lesson: 10})');
     assert.equal(await said(b), '');
@@ -92,7 +92,7 @@ const cases = {
   async 'a link restores lesson, values and step'(b) {
     await open(b);
     await b.run('openState({lesson: 1, values: {x: 0.75}, step: 3})');
-    const hash = await b.run('location.hash'), printed = await b.run(
+    const hash = await b.run("'#play=' + stateText()"), printed = await b.run(
         "document.getElementById('printed').textContent");
     await open(b, hash);
     assert.equal(await b.run('play.lesson.number'), 1);
@@ -115,8 +115,8 @@ const cases = {
       const slider = document.getElementById('rewind');
       slider.value = 20;
       slider.dispatchEvent(new Event('change'));
-      return play.busy;
     })()`);
+    await b.until('training.losses.length === 20 && play.busy === null', 60);
     assert.deepEqual(await b.run('training.losses'), before.slice(0, 20));
     assert.ok(await b.run("document.querySelector('#pictures canvas') !== null"));
   },
