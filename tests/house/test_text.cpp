@@ -1,4 +1,5 @@
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gradus/tests/house/sources.h"
@@ -48,6 +49,23 @@ TEST_CASE("lines fit in 100 columns, without tabs or trailing blanks") {
       CHECK(line.find_first_of("\t\r") == std::string::npos);
       CHECK((line.empty() || line.back() != ' '));
     }
+  }
+}
+
+TEST_CASE("the library uses only what libc++ 13 and clang 14 have, as the playground's compiler") {
+  const std::vector<std::pair<std::string, std::string>> replacements = {
+      {"std::ranges", "an algorithm of iterators"},
+      {"std::bit_cast", "gradus::bit_cast (engine/base/bit_cast.h)"},
+      {"std::source_location", "SourceLocation (engine/base/source_location.h)"},
+      {"std::format", "str_cat (engine/base/error.h)"},
+      {"std::jthread", "std::thread"}};
+  for (const Source& source : all_sources()) {
+    if (!contains(kLibrary, source.component)) continue;
+    for (std::size_t i = 0; i < source.lines.size(); ++i)
+      for (const auto& [word, replacement] : replacements) {
+        INFO(source.path << ":" << i + 1 << ": instead of " << word << ", use " << replacement);
+        CHECK(without_comment(source.lines[i]).find(word) == std::string::npos);
+      }
   }
 }
 
