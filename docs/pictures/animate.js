@@ -14,7 +14,8 @@ function chunks(png) {
   const out = [];
   for (let at = 8; at < png.length;) {
     const size = png.readUInt32BE(at);
-    out.push({type: png.toString('latin1', at + 4, at + 8), data: png.subarray(at + 8, at + 8 + size)});
+    out.push({type: png.toString('latin1', at + 4, at + 8),
+              data: png.subarray(at + 8, at + 8 + size)});
     at += size + 12;
   }
   return out;
@@ -24,10 +25,12 @@ const kTable = Array.from({length: 256}, (_, n) => {
   for (let k = 0; k < 8; ++k) n = n & 1 ? 0xEDB88320 ^ (n >>> 1) : n >>> 1;
   return n >>> 0;
 });
-const crc32 = bytes => bytes.reduce((sum, byte) => kTable[(sum ^ byte) & 255] ^ (sum >>> 8), -1) ^ -1;
+const crc32 = bytes =>
+    bytes.reduce((sum, byte) => kTable[(sum ^ byte) & 255] ^ (sum >>> 8), -1) ^ -1;
 
 function chunk(type, data) {
-  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]), out = Buffer.alloc(body.length + 8);
+  const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
+  const out = Buffer.alloc(body.length + 8);
   out.writeUInt32BE(data.length);
   body.copy(out, 4);
   out.writeUInt32BE(crc32(body) >>> 0, body.length + 4);

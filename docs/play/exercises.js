@@ -28,7 +28,8 @@ const exercises = {
       const {correct, report, explanation} = await engine.call('check', number, choice);
       pressed.classList.add(correct ? 'right' : 'wrong');
       byName('verdict').replaceChildren(
-          make('p', {}, make('strong', {}, correct ? '✓ Right. ' : '✗ Not this one. '), explanation),
+          make('p', {}, make('strong', {}, correct ? '✓ Right. ' : '✗ Not this one. '),
+               explanation),
           make('details', {open: !correct}, make('summary', {}, "The checker's report"),
                make('pre', {}, report)));
     } catch (error) {

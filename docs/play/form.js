@@ -16,7 +16,8 @@ const form = {
   edited() {
     const out = {};
     for (const {name, value} of form.fields)
-      if (JSON.stringify(form.values[name]) !== JSON.stringify(value)) out[name] = form.values[name];
+      if (JSON.stringify(form.values[name]) !== JSON.stringify(value))
+        out[name] = form.values[name];
     return out;
   },
 
@@ -116,8 +117,8 @@ function rowsEditor(field) {
 }
 
 function choiceEditor(field) {
-  return make('input', {type: 'checkbox', checked: form.values[field.name], 'aria-label': field.name,
-                        onchange: event => form.set(field.name, event.target.checked)});
+  return make('input', {type: 'checkbox', checked: form.values[field.name],
+                        'aria-label': field.name, onchange: event => form.set(field.name, event.target.checked)});
 }
 
 function textEditor(field) {

@@ -3,7 +3,8 @@
 const assert = require('assert'), fs = require('fs');
 const {runInBrowser, needAxe, violations} = require('../trace/viewer/support.js');
 
-const kPage = require('path').resolve(process.argv[2]), kReady = "document.getElementById('printed').textContent !== ''";
+const kPage = require('path').resolve(process.argv[2]);
+const kReady = "document.getElementById('printed').textContent !== ''";
 
 async function open(b, hash = '') {
   await b.visit(kPage, hash);
@@ -45,7 +46,9 @@ const cases = {
   async 'hostile inputs give one message, and the page keeps working'(b) {
     await open(b);
     const lessons = await b.run('engine.lessons');
-    for (const {number, parts} of lessons) for (const part of parts) for (const field of part.fields) {
+    const fields = lessons.flatMap(({number, parts}) =>
+        parts.flatMap(part => part.fields.map(field => ({number, part, field}))));
+    for (const {number, part, field} of fields) {
       await b.run(`openState({lesson: ${number}, part: '${part.name}'})`);
       if (field.kind === 'text' || field.kind === 'choice') continue;
       for (const text of kHostile) {
@@ -75,7 +78,8 @@ const cases = {
 
   async 'a lack of memory gives one line, and the next lesson runs'(b) {
     await open(b);
-    await b.run(`openState({lesson: 18, values: {layers: 4, width: 128, context: 256, batch: 64}})`);
+    await b.run(`openState({lesson: 18, values: {
+        layers: 4, width: 128, context: 256, batch: 64}})`);
     assert.match(await said(b), /memory/);
     await b.run('openState({lesson: 10})');
     assert.equal(await said(b), '');
@@ -151,7 +155,8 @@ async function accessible(b) {
     for (const lesson of [10, 5, 18]) {
       await open(b);
       await b.run(`openState({lesson: ${lesson}})`);
-      await b.run("document.querySelectorAll('#play details').forEach(each => { each.open = true; })");
+      await b.run(`for (const each of document.querySelectorAll('#play details'))
+        each.open = true;`);
       assert.deepEqual([lesson, width, dark, ...await violations(b)], [lesson, width, dark]);
       assert.ok(await b.run('document.documentElement.scrollWidth <= innerWidth'), 'too wide');
     }
