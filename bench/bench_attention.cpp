@@ -105,7 +105,7 @@ Kind kind_of(const std::string& name, std::int64_t T, const Flags& flags) {
       {"performer", [&] { return performer(flags, T); }},
       {"linformer", [&] { return linformer(T); }}};
   require(flags.dropout == 0 || !table.contains(name), "--dropout: ", name,
-          " has no weights to drop");
+          " has no attention weights. Leave --dropout out.");
   table.insert(with_dropout.begin(), with_dropout.end());
   const auto found = table.find(name);
   require(found != table.end(), "unknown kind \"", name, "\". Kinds: ", [&] {

@@ -36,7 +36,7 @@ class OutputFile {
 
   /// Creates a file. Returns EEXIST if it exists.
   int create(const std::string& path) { return start(FileChange::create, path); }
-  /// Appends to an existing file.
+  /// Opens an existing file for appending.
   int open(const std::string& path) { return start(FileChange::open, path); }
   int write(const void* data, std::size_t size);
   int sync();  // flushes to disk

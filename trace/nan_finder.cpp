@@ -1,4 +1,5 @@
-// Checks each result. Reports a non-finite value or stores its origin.
+// Checks each result. Reports a non-finite value at once, or stores its origin and reports it with
+// a non-finite loss or gradient.
 #include "gradus/trace/nan_finder.h"
 
 #include <algorithm>

@@ -62,8 +62,8 @@ class TimeBudget {
   double seconds() const;
   void stepped(double seconds);
   void evaluated(double seconds);
-  /// Returns the new goal after `step` steps, if it changes. Checks at most once per twentieth of
-  /// the time.
+  /// Returns the new number of steps, or nothing if it does not change. Call it after `step` steps.
+  /// Checks at most once per 5 % of the time limit.
   std::optional<Rescale> rescale(std::int64_t step);
 
   /// Returns the state as text. After loading this state, the same clock leads to the same

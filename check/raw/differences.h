@@ -25,7 +25,7 @@ struct Goal {
   bool thorough = false;
   double ulp = std::numeric_limits<double>::epsilon();
   double unit = 1;         // unit of x
-  double natural = 1;      // size of x for a function without a unit
+  double natural = 1;      // typical size of x for a dimensionless f, such as exp
   double terms = 0;        // rounding error from intermediate terms that may be larger than f
   bool one_sided = false;  // allow one-sided differences
   const Values* noise = nullptr;  // noise per output, if it may exceed rounding
@@ -276,8 +276,8 @@ class JacobianColumn {
     }
   }
 
-  /// True if steps of the natural size should be tried. If f is flat at the unit, two calls of f
-  /// distinguish a flat function from an edge on one side.
+  /// True if steps of the natural size should be tried. If steps of size unit leave f unchanged,
+  /// f(x ± h) distinguishes a constant function from one that changes on one side.
   bool rises(double h) {
     if (any(&JacobianColumn::rough)) return true;
     if (!any(&JacobianColumn::drowned)) return false;

@@ -42,7 +42,7 @@ inline Slope kink_of(const std::vector<Slope>& tried) {
     result.jitter = result.bend = 0;
     result.value = 0.5 * (now.left + now.right);
     result.change = movement;
-    result.noise = 4 * now.noise;  // 40/6 half-ulps of f, where the six-point formula has 110/60
+    result.noise = 4 * now.noise;  // one-sided: 40/6 half-ulps of f, six points: 110/60
   }
   return result;
 }

@@ -33,8 +33,9 @@ class Reader {
 
   std::string string() {
     const auto length = number<std::uint64_t>();
-    require<FileError>(length <= input_.size() - place_, input_.name(), ": the text of ", length,
-                       " bytes at byte ", place_, " exceeds the file's ", input_.size(), " bytes");
+    require<FileError>(length <= input_.size() - place_, input_.name(), ": a string of ", length,
+                       " bytes at byte ", place_, " continues past the end of the file (",
+                       input_.size(), " bytes). Download the file again.");
     std::string bytes(static_cast<std::size_t>(length), ' ');
     input_.read(place_, bytes.data(), bytes.size());
     place_ += length;

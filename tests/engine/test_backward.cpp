@@ -157,7 +157,7 @@ TEST_CASE("a second backward requires keep_graph") {
   const std::string message = message_of<GraphError>([&] { y.backward(); });
   CHECK(has(message, "sum"));
   CHECK(has(message, "keep_graph"));
-  // A new output over used nodes throws, too.
+  // backward() of a new output that depends on released nodes also throws.
   CHECK_THROWS_AS((y * 2.0).backward(), GraphError);
 }
 

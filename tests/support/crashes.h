@@ -39,7 +39,7 @@ std::vector<Change> changes_of(const std::function<void()>& work);
 struct Crash {
   std::size_t after;  // number of completed changes
   Files files;
-  std::string lost;  // data that was lost after its call had returned
+  std::string lost;  // "model.bin is incomplete"; empty if nothing is lost
 };
 /// Returns each distinct state after a crash. All changes must be in one directory.
 std::vector<Crash> crashes(const Files& before, const std::vector<Change>& changes);

@@ -36,8 +36,8 @@ void compare(Dtype dtype, double tolerance, bool relative) {
 // of any bug.
 TEST_CASE("twenty training steps equal PyTorch's in f64") { compare(Dtype::f64, 1e-9, false); }
 
-// In f32, a step has a rounding error of about √(10⁵) · 6e-8 = 2e-5, and errors of independent steps
-// add up as √20: 9e-5.
+// In f32, a step has a rounding error of about √(10⁵) · 6e-8 = 2e-5. Errors of independent steps
+// add up as √20, to 9e-5.
 TEST_CASE("twenty training steps equal PyTorch's in f32") { compare(Dtype::f32, 2e-4, true); }
 
 }  // namespace

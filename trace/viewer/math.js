@@ -53,7 +53,7 @@ class MathReader {
   /** Everything up to a closing mark, as elements. */
   all(close) {
     const out = [];
-    let term = 0;  // where the term starts that a slash divides
+    let term = 0;  // start of the term that a slash makes a numerator
     while (this.next() && !close?.includes(this.next().value)) {
       if (this.is('/')) {
         const spaced = this.tokens[this.at - 1]?.spaced;

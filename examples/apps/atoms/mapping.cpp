@@ -9,7 +9,7 @@ namespace gradus::examples {
 namespace {
 
 constexpr double kNeighbours = 90;
-constexpr double kNothingLeft = 1e-8;  // weights below this leave no candidate
+constexpr double kNothingLeft = 1e-8;  // stop if the highest remaining weight is below this
 
 using Matrix = std::vector<std::vector<double>>;  // [P][R]
 

@@ -21,7 +21,9 @@ class Reader {
 
   std::size_t left() const { return bytes_.size() - at_; }
   std::span<const std::byte> take(std::size_t n) {
-    require<FileError>(n <= left(), name_, ": is cut off at byte ", bytes_.size());
+    require<FileError>(n <= left(), name_,
+                       ": the file is truncated, or a chunk is too short: ", bytes_.size(),
+                       " bytes. Copy or record it again.");
     at_ += n;
     return bytes_.subspan(at_ - n, n);
   }

@@ -23,7 +23,7 @@ std::string name_of(std::int64_t item);
 /// Finds an item by its name, in any case, or by its number. Throws ValueError.
 std::int64_t item_of(const std::string& name_or_number);
 
-/// Depends only on the seed. The first users are the same for any number of users.
+/// Returns one history per user. The history of user i depends only on `seed` and i.
 std::vector<History> histories(std::int64_t users, std::int64_t seed);
 
 }  // namespace gradus::examples

@@ -107,7 +107,7 @@ TEST_CASE("GGUF: a malformed file is rejected with the tensor or byte") {
   rejected([&](Gguf& f) { f.fact = text("k") + raw(9u) + raw(0u) + raw(huge); },
            "the list of 4611686018427387904");
   rejected([&](Gguf& f) { f.fact = text("k") + raw(8u) + raw(huge); },
-           "the text of 4611686018427387904 bytes");
+           "a string of 4611686018427387904 bytes");
   rejected([](Gguf& f) { f.fact = text("k") + raw(10u) + raw(~std::uint64_t{0}); }, "is too large");
   rejected([](Gguf& f) { f.fact = text("\xFF") + raw(0u) + "x"; }, "is not UTF-8");
   rejected([](Gguf& f) { f.fact = text("general.alignment") + raw(4u) + raw(24u); },
