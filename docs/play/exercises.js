@@ -14,6 +14,7 @@ const exercises = {
     const exercise = engine.exercises.find(each => each.number === number);
     if (!exercise) return;
     const list = exercise.kind === 'bug' ? 'ol' : 'div';
+    byName('task').textContent = kTasks[exercise.kind] || '';
     byName('statement').textContent = exercise.statement.join('\n');
     byName('choices').replaceChildren(make(`${list}.choices`, {}, ...exercise.choices.map(
         (text, choice) => {
@@ -38,4 +39,6 @@ const exercises = {
   },
 };
 
+const kTasks = {which: 'Click the right backward pass.', factor: 'Click the factor that fits.',
+                bug: 'Click the wrong line.'};
 const kKinds = {which: 'Which is right', factor: 'Fill in the factor', bug: 'Spot the bug'};

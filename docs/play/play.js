@@ -1,8 +1,15 @@
 // The playground: pick a lesson, edit its values, see every operation of the engine's step.
 
-const play = {lesson: null, part: null, step: 1, wanted: 0, busy: null};
+const play = {
+  lesson: null, part: null, step: 1, wanted: 0, busy: null,
+  opened: false,  // true until the first trace of a part is shown
+  edited: false,  // true after the first change since a field got the focus
+};
 
-function say(text) { byName('said').textContent = text; }
+function say(text, good = false) {
+  byName('said').textContent = text;
+  byName('said').classList.toggle('good', good);
+}
 
 /** Fills the lists of lessons and parts, and opens the part of the address. */
 function openState(state) {
@@ -18,7 +25,15 @@ function openState(state) {
       {value: each.name, selected: each === play.part}, each.title)));
   byName('part').parentElement.hidden = play.lesson.parts.length === 1;
   for (const each of document.querySelectorAll('.training')) each.hidden = !play.part.training;
-  form.open(play.part, state.values || {}, () => { play.step = 1; refresh(); });
+  byName('program').textContent = play.lesson.source ? 'Copy C++' : 'Copy command';
+  byName('values').hidden = play.part.fields.length === 0;
+  play.opened = true;
+  training.most = 0;
+  form.open(play.part, state.values || {}, () => {
+    play.step = 1;
+    training.most = 0;
+    refresh();
+  });
   return refresh();
 }
 
@@ -59,8 +74,12 @@ async function showStep(before = '') {
   const json = JSON.parse(trace);
   if (json.meta) json.meta.program = play.lesson.source.replace(/^.*\/|\.cpp$/g, '');
   byName('viewer').hidden = !json.ops;
-  if (json.ops && app.t) app.replace(json);
-  else if (json.ops) app.mount(byName('viewer'), json);
+  if (!json.ops) byName('output').open = true;
+  else if (!app.t) app.mount(byName('viewer'), json);
+  else if (play.opened) app.restart(json);
+  else app.replace(json, play.edited);
+  if (json.ops) play.opened = false;
+  play.edited = true;
   byName('printed').textContent = before + text;
   if (play.part.training) {
     training.losses.push(loss);
@@ -69,6 +88,7 @@ async function showStep(before = '') {
   }
   form.complain('', '');
   say('');
+  byName('viewer').classList.remove('old');
   keepAddress();
 }
 
@@ -85,6 +105,7 @@ async function attempt(f) {
     return true;
   } catch (error) {
     if (!form.complain(error.field || '', error.message)) say(error.message);
+    byName('viewer').classList.add('old');
     if (error.dead) await engine.open();
     return false;
   }
@@ -97,7 +118,9 @@ async function openFile(file) {
     const text = await file.text();
     const body = text.match(/<script type="application\/json" id="tape"[^>]*>([^]*?)<\/script>/);
     byName('viewer').hidden = false;
-    app.mount(byName('viewer'), JSON.parse(body ? body[1] : text));
+    const trace = JSON.parse(body ? body[1] : text);
+    if (app.t) app.restart(trace);
+    else app.mount(byName('viewer'), trace);
     say('');
   } catch (error) {
     say(`${file.name} is not a trace: ${error.message}`);
@@ -108,6 +131,7 @@ function nextStep() {
   return attempt(async () => {
     await training.stop();
     await play.busy;
+    play.edited = false;
     await showStep();
     play.step = play.part.training ? training.losses.length : play.step + 1;
     keepAddress();
@@ -115,7 +139,7 @@ function nextStep() {
 }
 
 function copy(text, what) {
-  return navigator.clipboard.writeText(text).then(() => say(`${what} copied.`),
+  return navigator.clipboard.writeText(text).then(() => say(`${what} copied.`, true),
                                                  () => say(`The browser refused to copy: ${text}`));
 }
 
@@ -128,8 +152,8 @@ function listen() {
   byName('run').onclick = () => attempt(async () => {
     if (training.running) return training.stop();
     await training.run();
+    await showStep();
     play.step = training.losses.length;
-    keepAddress();
   });
   byName('rewind').onchange = async event => {
     const step = Number(event.target.value);
@@ -137,8 +161,15 @@ function listen() {
     play.step = step;
     refresh();
   };
+  byName('rewind').oninput = event => {
+    byName('made').textContent = `back to step ${event.target.value}`;
+  };
+  byName('fields').addEventListener('focusin', () => { play.edited = false; });
+  document.addEventListener('keydown', event => {
+    if (event.target === document.body && app.t) app.key(event);
+  });
   byName('link').onclick = () => copy(new URL(`#play=${stateText()}`, location.href).href, 'Link');
-  byName('program').onclick = () => copy(program(), 'C++ program');
+  byName('program').onclick = () => copy(program(), 'Program');
   byName('trace').onchange = event => openFile(event.target.files[0]);
   window.addEventListener('hashchange', () => {
     const state = stateIn(location.hash);

@@ -2,6 +2,7 @@
 
 const training = {
   losses: [], running: false, drawn: 0, ended: null,
+  most: 0,  // steps made since the last edit, before going back
 
   reset() {
     training.running = false;
@@ -24,19 +25,21 @@ const training = {
 
   async loop() {
     training.running = true;
+    let shown = true;  // false after a picture has failed: training goes on without
     training.draw();
     try {
       while (training.running) {
         const {losses} = await engine.call('steps', 1000, 40);
         training.losses.push(...losses);
         training.draw();
-        if (performance.now() - training.drawn > 700) await training.show();
+        if (shown && performance.now() - training.drawn > 700)
+          shown = await attempt(() => training.show());
         if (!Number.isFinite(training.losses.at(-1))) {
           training.running = false;
           say('The loss is not finite. Use a smaller learning rate, then restart.');
         }
       }
-      await training.show();
+      if (shown) await attempt(() => training.show());
     } finally {
       training.running = false;
       training.draw();
@@ -62,8 +65,9 @@ const training = {
     byName('run').textContent = training.running ? 'Pause' : 'Run';
     byName('made').textContent = made === 0 ? '' :
         `step ${made}, loss ${losses[made - 1].toPrecision(4)}`;
+    training.most = Math.max(training.most, made);
     const slider = byName('rewind');
-    slider.max = String(Math.max(1, made));
+    slider.max = String(Math.max(1, training.most));
     slider.value = String(Math.max(1, made));
     slider.disabled = made === 0;
   },
@@ -79,7 +83,7 @@ function svg(tag, attributes, ...children) {
 
 /** The losses, averaged so that at most 200 points are drawn. */
 function lossCurve(losses) {
-  const width = 320, height = 120, pad = 34;
+  const width = 320, height = 120, pad = 46;
   const each = Math.max(1, Math.ceil(losses.length / 200)), points = [];
   for (let i = 0; i < losses.length; i += each) {
     const some = losses.slice(i, i + each).filter(Number.isFinite);
@@ -97,7 +101,8 @@ function lossCurve(losses) {
     svg('polyline', {points: points.map(([s, l]) => `${x(s)},${y(l)}`).join(' ')}),
     ...points.length ? [label(pad - 4, 14, highest.toPrecision(3), 'end'),
                         label(pad - 4, height - 22, lowest.toPrecision(3), 'end'),
-                        label(width - 8, height - 6, `${losses.length} steps`, 'end')] : []);
+                        label(width - 8, height - 6, losses.length === 1 ? '1 step' : `${losses.length} steps`,
+                              'end')] : []);
 }
 
 /** Draws squares of one color each: colors[i] is [red, green, blue]. */

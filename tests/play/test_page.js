@@ -125,6 +125,38 @@ const cases = {
     assert.ok(await b.run("document.querySelector('#pictures canvas') !== null"));
   },
 
+  async 'while a number is typed, the comparison is the value before the edit'(b) {
+    await open(b);
+    const input = "document.querySelector('#field-q input.number')";
+    await b.run(`${input}.focus(), ${input}.select()`);
+    for (const key of ['-', '2', '5']) {
+      await b.key(key);
+      await b.run('play.busy');
+    }
+    assert.equal(await b.run(`${input}.value`), '-25');
+    const q = "app.t.ops.find(op => op.op === 'matmul').in[0]";
+    assert.equal(await b.run(`app.was(${q})[0]`), 1);
+    await b.run('openState({lesson: 11})');  // another lesson is not a change
+    assert.equal(await b.run('app.replaced'), false);
+  },
+
+  async 'a part without operations shows what it prints'(b) {
+    await open(b);
+    await b.run("openState({lesson: 12, part: 'kinds'})");
+    assert.ok(await b.run("document.getElementById('viewer').hidden"));
+    assert.ok(await b.run("document.getElementById('output').open"));
+  },
+
+  async 'a model learns a pasted text that lacks the letters of the prompt'(b) {
+    await open(b);
+    await b.run("openState({lesson: 18, values: {text: 'ab ba '.repeat(20), width: 16}})");
+    await b.run("document.getElementById('run').click()");
+    await b.until("document.querySelector('.sample')", 60);
+    await b.run("document.getElementById('run').click()");
+    await b.until('!training.running', 60);
+    assert.equal(await said(b), '');
+  },
+
   async 'values of the page are copied as a C++ program'(b) {
     await open(b);
     await b.run('openState({lesson: 4, values: {w: [[1, 0], [0, 2.5]]}})');

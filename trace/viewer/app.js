@@ -1,9 +1,10 @@
 // A page that embeds the viewer needs this:
 //
 //   app.mount(element, trace)  draws a trace into an element. A trace is JSON, as text or parsed.
-//   app.replace(trace)         shows a new trace. The step, the value and the view stay selected,
+//   app.replace(trace, keep)   shows a new trace. The step, the value and the view stay selected,
 //                              the trace shown before becomes the comparison, and changed values
-//                              are marked.
+//                              are marked. With keep, an earlier comparison stays.
+//   app.restart(trace)         shows a new trace from its start, without a comparison.
 //   app.recompute()            recomputes values from the recorded ops, and returns what differs.
 //
 // `app` is the only global. Mount once. The viewer listens only inside its element and leaves the
@@ -23,16 +24,21 @@ const app = {
     element.classList.add('gradus');
     element.replaceChildren(...frame(page));
     listen();
+    app.restart(trace);
+  },
+  restart(trace) {
+    if (app.t) Object.assign(app, {other: null, otherName: '', replaced: false});
     app.open(openTape(parsed(trace)));
-    app.state = read(page ? location.hash : '', app.t);
+    app.state = read(app.page ? location.hash : '', app.t);
     app.render();
   },
-  replace(trace) {
+  replace(trace, keep = false) {
     const before = app.t, t = openTape(parsed(trace)), {state} = app;
+    const other = keep && app.replaced ? app.other : before;
     app.open(t);
-    Object.assign(app, {other: before, otherName: 'before the change', replaced: true});
+    Object.assign(app, {other, otherName: 'before the change', replaced: true});
     const {cell} = state, same = cell && String(t.tensor(cell.id)?.shape) ===
-      String(before.tensor(cell.id).shape);
+      String(before.tensor(cell.id)?.shape);
     const s = t.stepAt.has(state.s) ? state.s : firstStep(t);
     app.state = {...state, s, cell: same ? cell : null};
     app.render();
@@ -54,6 +60,8 @@ const app = {
   },
   /** Recomputes values of the current trace: {cells, unknown, failed}. */
   recompute() { return recompute(app.t, {cells: 0, unknown: 0, failed: []}); },
+  /** Handles a key that was pressed outside the viewer. */
+  key(event) { onKey(event); },
   at() { return app.t.stepAt.get(app.state.s) ?? 0; },
   step() { return app.t.steps[app.at()]; },
   /** The result of f, computed once per recording. */
@@ -198,8 +206,8 @@ function focusAgain(k) {
   const all = [...k.box.querySelectorAll('button,input,select,summary,[tabindex]')];
   const tables = k.id ? tablesOf(k.box, k.id) : [], table = tables[k.nth] || tables[0];
   const same = k.id ? table?.querySelector('td[tabindex="0"]') :
-    all.find(e => meaning(e) === k.text);
-  (same || k.box).focus({preventScroll: !k.id});
+    all.find(e => meaning(e) === k.text && !e.disabled);
+  (same || k.box.querySelector('[data-next]') || k.box).focus({preventScroll: !k.id});
 }
 
 // ---- a page of its own ----

@@ -72,8 +72,9 @@ function sentence(t, step, at) {
   if (!step) return t.meta.title || 'nothing was recorded';
   const name = step.op?.op ?? (step.visit ? step.visit.name || 'an operation' : 'the optimizer');
   const out = step.op && t.tensor(step.op.out), path = step.op && pathOf(t, step.op.module);
+  const asked = app.state.quiz && !app.answers.has(step.key);  // the shape may be the answer
   return [`step ${at + 1} of ${t.steps.length}: ${step.dir}`, name, path,
-    out && shapeText(out.shape)].filter(Boolean).join(', ');
+    out && !asked && shapeText(out.shape)].filter(Boolean).join(', ');
 }
 
 // ---- panels ----
@@ -125,7 +126,8 @@ function explain() {
     h('div.formula', {}, math(line.trim()), why && h('small', {}, why))));
   return [h('h2', {}, op.op.replace(/_/g, ' '), visit ? ', backward' : ''),
     lines.length ? formulas(lines.slice(0, split)) : own && h('p.formula', {}, own),
-    note(`${inputs.join(' , ')} → ${shapeIn(t, op.out)}`),
+    note(`${inputs.join(' , ')} → ${
+      app.state.quiz && !app.answers.has(step.key) ? '?' : shapeIn(t, op.out)}`),
     lines.length > split && h('details', {open: !!visit}, h('summary', {}, 'backward, derived'),
       formulas(lines.slice(split))),
     para(visit ? goTo('f' + op.id, 'forward pass') : twin == null ? 'not reached by backward' :
@@ -184,7 +186,7 @@ function press(key) {
   if (act) act();
   return !!act;
 }
-function onKey(e) {
+function onKey(e) {  // also called by a page that embeds the viewer, as app.key
   if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(e.target.tagName) ||
       app.root.querySelector('dialog[open]')) return;
   if (press(e.key)) e.preventDefault();

@@ -205,6 +205,8 @@ function quizView(step) {
   return [pane('Predict', para(q.ask), row(q.options.map(choice)),
     given && h('p.sum', {}, given.right ? '✓ correct' :
       `✗ you answered ${given.given}; correct is ${q.answer}`, `: ${q.because}.`),
-    note(`${right} of ${answered.length} correct so far; press p to leave, n for the next step.`)),
+    row([given && button('next step', () => press('n'), {'data-next': ''}),
+      button('leave', () => press('p'))].filter(Boolean)),
+    note(`${right} of ${answered.length} correct so far. Keys: n next step, p leave.`)),
   equation()];
 }
