@@ -152,8 +152,8 @@ function listen() {
   byName('run').onclick = () => attempt(async () => {
     if (training.running) return training.stop();
     await training.run();
-    await showStep();
     play.step = training.losses.length;
+    keepAddress();
   });
   byName('rewind').onchange = async event => {
     const step = Number(event.target.value);

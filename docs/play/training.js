@@ -39,7 +39,7 @@ const training = {
           say('The loss is not finite. Use a smaller learning rate, then restart.');
         }
       }
-      if (shown) await attempt(() => training.show());
+      await attempt(() => showStep());  // the viewer shows the step after the pause
     } finally {
       training.running = false;
       training.draw();
