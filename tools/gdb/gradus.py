@@ -252,7 +252,7 @@ class NodeBreakpoint(gdb.Breakpoint):
 
 
 def node_being_made():
-    last = gdb.parse_and_eval("'gradus::(anonymous namespace)::next_id()::last'")
+    last = gdb.parse_and_eval("gradus::detail::last_node_id")
     return next(Cell(last).find("scalar")).number() + 1
 
 

@@ -230,6 +230,7 @@ async function selftest() {
     await new Promise(go => setTimeout(go));
   }
   recompute(t, count);
+  clearTimeout(app.later);  // the address stays as it is
   app.root.append(h('pre', {id: 'selftest'}, JSON.stringify(count)));
 }
 /** Recomputes the first, middle and last value of each result and gradient. Adds to `count`. */
