@@ -73,6 +73,7 @@ async function showStep(before = '') {
   const {trace, text, loss} = await engine.call('step');
   const json = JSON.parse(trace);
   if (json.meta) json.meta.program = play.lesson.source.replace(/^.*\/|\.cpp$/g, '');
+  if (json.tensors) nameInputs(json);
   byName('viewer').hidden = !json.ops;
   if (!json.ops) byName('output').open = true;
   else if (!app.t) app.mount(byName('viewer'), json);

@@ -141,6 +141,12 @@ const cases = {
     assert.equal(await b.run('app.replaced'), false);
   },
 
+  async 'inputs have the names of their fields'(b) {
+    await open(b);
+    await b.run('openState({lesson: 1})');
+    assert.deepEqual(await b.run('[0, 1].map(id => app.t.tensor(id).name)'), ['w', 'x']);
+  },
+
   async 'a part without operations shows what it prints'(b) {
     await open(b);
     await b.run("openState({lesson: 12, part: 'kinds'})");
