@@ -24,6 +24,8 @@ double estimate(const Application& app, const Workplace& here, const std::string
   return std::stod(found[1]) * units.at(found[2]);
 }
 
+constexpr double kHugePage = 2.1;  // MB: resident memory grows by entire pages of 2 MiB
+
 /// Sizes dominated by parameters, a step or an evaluation, and the allowed ratio of actual to
 /// estimated memory. In a step, a block saves 14 to 20 vectors of `width` per token. The estimate
 /// counts only the 8 that all options need. For evaluations, the estimate counts only the weights
@@ -37,8 +39,7 @@ const std::vector<Size> kSizes = {
     {"gpt", "--width 64 --layers 4 --context 64 --batch 40"},
     {"gpt", "--width 64 --layers 4 --context 64 --batch 80 --checkpoint"},
     {"gpt", "--width 64 --layers 8 --context 128 --batch 1 --heads 32 --positions alibi"},
-    {"gpt", "--width 128 --layers 2 --heads 64 --context 160 --batch 1",
-     3.5},  // pages of 2 MB matter at this size
+    {"gpt", "--width 128 --layers 2 --heads 64 --context 160 --batch 1"},
     {"gpt", "--width 256 --layers 1 --kv-heads 1 --activation swiglu --norm rms"},
     {"translate", "--width 128 --layers 2", 12},
     {"recommend", "--width 32 --layers 4 --batch 100", 5},
@@ -82,7 +83,7 @@ void check(const Size& size) {
   CHECK(estimated > 10);
   if (!kMeasured) return;
   CHECK(taken > 0.98 * estimated);  // the estimate is rounded
-  CHECK(taken < size.most * estimated);
+  CHECK(taken < size.most * estimated + kHugePage);
 }
 
 TEST_CASE("a run of gpt needs at least the estimated memory") {
