@@ -7,7 +7,8 @@ const form = {
     form.fields = part.fields;
     form.values = {};
     for (const field of part.fields)
-      form.values[field.name] = structuredClone(values[field.name] ?? field.value);
+      form.values[field.name] = structuredClone(
+          fits(values[field.name], field) ? values[field.name] : field.value);
     form.changed = changed;
     form.draw();
   },
@@ -45,6 +46,15 @@ const form = {
     return form.fields.some(field => field.name === name);
   },
 };
+
+/** True if a value, which may come from an address, can be shown in the field's editor. */
+function fits(value, {kind, value: example}) {
+  const row = each => Array.isArray(each) && each.length > 0 && each.every(single);
+  const single = each => ['number', 'string'].includes(typeof each);
+  if (kind === 'text') return typeof value === 'string';
+  if (!Array.isArray(example)) return single(value);
+  return kind === 'rows' ? Array.isArray(value) && value.length > 0 && value.every(row) : row(value);
+}
 
 /** The text of an input as a number; other texts are sent as they are, and the engine objects. */
 function numberIn(input) {
@@ -116,11 +126,6 @@ function rowsEditor(field) {
              () => rows[0].length > 1 && rows.forEach(row => row.pop()))));
 }
 
-function choiceEditor(field) {
-  return make('input', {type: 'checkbox', checked: form.values[field.name],
-                        'aria-label': field.name, onchange: event => form.set(field.name, event.target.checked)});
-}
-
 function textEditor(field) {
   const long = field.highest > 100, attributes = {'aria-label': field.name, spellcheck: false,
     oninput: event => form.set(field.name, event.target.value)};
@@ -130,4 +135,4 @@ function textEditor(field) {
 }
 
 const kEditors = {number: numberEditor, integer: numberEditor, row: rowEditor, integers: rowEditor,
-                  rows: rowsEditor, choice: choiceEditor, text: textEditor};
+                  rows: rowsEditor, text: textEditor};

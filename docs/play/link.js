@@ -6,7 +6,8 @@ function stateText() {
   const edited = form.edited();
   if (Object.keys(edited).length) state.values = edited;
   const bytes = new TextEncoder().encode(JSON.stringify(state));
-  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_')
+  const letters = Array.from(bytes, byte => String.fromCharCode(byte)).join('');
+  return btoa(letters).replaceAll('+', '-').replaceAll('/', '_')
       .replaceAll('=', '');
 }
 

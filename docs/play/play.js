@@ -1,7 +1,8 @@
 // The playground: pick a lesson, edit its values, see every operation of the engine's step.
 
 const play = {
-  lesson: null, part: null, step: 1, wanted: 0, busy: null,
+  lesson: null, part: null, step: 1, wanted: 0, busy: null, later: 0,
+  begun: false,  // true if the engine holds a session of this part
   opened: false,  // true until the first trace of a part is shown
   edited: false,  // true after the first change since a field got the focus
 };
@@ -44,20 +45,24 @@ async function refresh() {
   play.busy = (async () => {
     for (let done = 0; done !== play.wanted;) {
       done = play.wanted;
-      await attempt(runOnce);
+      await attempt(() => runOnce(done));
     }
     play.busy = null;
   })();
   return play.busy;
 }
 
-async function runOnce() {
+/** `turn` is the number of the edit. A later edit ends the way back to an earlier step. */
+async function runOnce(turn) {
   await training.stop();
   training.reset();
+  play.begun = false;
   const {text} = await engine.call('begin', play.lesson.number,
                                    {part: play.part.name, ...form.values});
-  if (play.part.training && play.step > 1) {
+  play.begun = true;
+  if (play.part.training) {
     while (training.losses.length < play.step - 1) {
+      if (turn !== play.wanted) return;
       const {losses} = await engine.call('steps', play.step - 1 - training.losses.length, 1000);
       training.losses.push(...losses);
       training.draw();
@@ -107,7 +112,10 @@ async function attempt(f) {
   } catch (error) {
     if (!form.complain(error.field || '', error.message)) say(error.message);
     byName('viewer').classList.add('old');
-    if (error.dead) await engine.open();
+    if (error.dead) {
+      play.begun = false;
+      await engine.open();
+    }
     return false;
   }
 }
@@ -132,6 +140,7 @@ function nextStep() {
   return attempt(async () => {
     await training.stop();
     await play.busy;
+    if (!play.begun) return refresh();  // shows again why it did not start
     play.edited = false;
     await showStep();
     play.step = play.part.training ? training.losses.length : play.step + 1;
@@ -152,6 +161,7 @@ function listen() {
   byName('restore').onclick = () => openState({lesson: play.lesson.number, part: play.part.name});
   byName('run').onclick = () => attempt(async () => {
     if (training.running) return training.stop();
+    if (!play.begun) return refresh();
     await training.run();
     play.step = training.losses.length;
     keepAddress();

@@ -11,7 +11,6 @@ const training = {
     training.draw();
   },
 
-  /** Trains in slices, so that a pause takes effect within 50 ms. */
   run() {
     if (!training.running) training.ended = training.loop();
     return training.ended;
@@ -23,6 +22,7 @@ const training = {
     await training.ended?.catch(() => {});  // whoever called run() handles its failure
   },
 
+  /** Trains in slices, so that a pause takes effect within 50 ms. */
   async loop() {
     training.running = true;
     let shown = true;  // false after a picture has failed: training goes on without
@@ -101,8 +101,7 @@ function lossCurve(losses) {
     svg('polyline', {points: points.map(([s, l]) => `${x(s)},${y(l)}`).join(' ')}),
     ...points.length ? [label(pad - 4, 14, highest.toPrecision(3), 'end'),
                         label(pad - 4, height - 22, lowest.toPrecision(3), 'end'),
-                        label(width - 8, height - 6, losses.length === 1 ? '1 step' : `${losses.length} steps`,
-                              'end')] : []);
+                        label(width - 8, height - 6, `steps: ${losses.length}`, 'end')] : []);
 }
 
 /** Draws squares of one color each: colors[i] is [red, green, blue]. */

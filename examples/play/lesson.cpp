@@ -48,8 +48,7 @@ void check_field(const Field& field, const json& value) {
   if (field.kind == "rows") return check_rows(field, value);
   if (field.kind == "row" || field.kind == "integers") return check_row(field, value);
   if (field.kind == "text") return check_text(field, value);
-  if (field.kind != "choice") return check_number(field, value);
-  if (!value.is_boolean()) throw FieldError(field.name, "must be true or false");
+  check_number(field, value);
 }
 
 }  // namespace
@@ -71,11 +70,17 @@ Field row(std::string name, std::string label, const Row& value, double limit) {
 Field rows(std::string name, std::string label, const Rows& value, double limit) {
   return {std::move(name), "rows", std::move(label), value, -limit, limit};
 }
-Field choice(std::string name, std::string label, bool value) {
-  return {std::move(name), "choice", std::move(label), value, 0, 1};
-}
 Field text(std::string name, std::string label, std::string value, double longest) {
   return {std::move(name), "text", std::move(label), std::move(value), 1, longest};
+}
+
+json attention_map(const std::string& layer, const Tensor& weights, const std::string& queries,
+                   const std::string& keys) {
+  return {{"layer", layer},
+          {"shape", {weights.size(0), weights.size(1), weights.size(2)}},
+          {"values", weights.to_vector<float>()},
+          {"queries", queries},
+          {"keys", keys}};
 }
 
 Values::Values(const std::vector<Field>& fields, const json& given) {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gradus/engine/base/error.h"
-#include "gradus/engine/dtype.h"
+#include "gradus/engine/tensor.h"
 
 namespace gradus::play {
 
@@ -39,7 +39,6 @@ Field integers(std::string name, std::string label, const std::vector<std::int64
                double lowest, double highest);
 Field row(std::string name, std::string label, const Row& value, double limit);
 Field rows(std::string name, std::string label, const Rows& value, double limit);
-Field choice(std::string name, std::string label, bool value);
 Field text(std::string name, std::string label, std::string value, double longest);
 
 /// Validated values of a part's fields.
@@ -58,7 +57,6 @@ class Values {
   }
   Row row(const char* name) const { return at(name).get<Row>(); }
   Rows rows(const char* name) const { return at(name).get<Rows>(); }
-  bool choice(const char* name) const { return at(name).get<bool>(); }
   std::string text(const char* name) const { return at(name).get<std::string>(); }
 
  private:
@@ -92,5 +90,9 @@ struct Lesson {
 };
 
 const std::vector<Lesson>& lessons();
+
+/// Describes attention weights [H, T, S] for Training::picture(). Queries and keys are texts.
+nlohmann::json attention_map(const std::string& layer, const Tensor& weights,
+                             const std::string& queries, const std::string& keys);
 
 }  // namespace gradus::play

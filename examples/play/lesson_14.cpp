@@ -40,7 +40,7 @@ class Stage final : public Training {
 };
 
 template <class Model>
-Part stage_part(const char* name, const char* title, double rate,
+Part stage_part(const char* name, const char* title, const char* model, double rate,
                 Model (*make)(std::int64_t vocab)) {
   return {name,
           title,
@@ -49,7 +49,8 @@ Part stage_part(const char* name, const char* title, double rate,
            number("rate", "learning rate", rate, 0, 1)},
           nullptr,
           [make](const Values& v) { return std::make_unique<Stage<Model>>(v, make); },
-          "run(FILE, {steps});"};
+          str_cat("const Text text(io::read_text(FILE));\n  seed(1);\n  stage(\"", name, "\", ",
+                  model, "(text.tokenizer.vocab_size()), {rate}, text, {steps});")};
 }
 
 template <class Model>
@@ -60,14 +61,16 @@ Model made(std::int64_t vocab) {
 }  // namespace
 
 Lesson lesson_14() {
-  return {14,
-          "From bigrams to a tiny GPT",
-          "examples/14_tiny_gpt.cpp",
-          Dtype::f32,
-          {stage_part("bigram", "A table of pairs", 0.1, &made<Bigram>),
-           stage_part("average", "The average of what came before", 0.01, &made<Average>),
-           stage_part("attention", "Attention instead of the average", 0.01, &made<Attention>),
-           stage_part("gpt", "Two blocks: a GPT", 0.005, &::gpt)}};
+  return {
+      14,
+      "From bigrams to a tiny GPT",
+      "examples/14_tiny_gpt.cpp",
+      Dtype::f32,
+      {stage_part("bigram", "A table of pairs", "Bigram", 0.1, &made<Bigram>),
+       stage_part("average", "The average of what came before", "Average", 0.01, &made<Average>),
+       stage_part("attention", "Attention instead of the average", "Attention", 0.01,
+                  &made<Attention>),
+       stage_part("gpt", "Two blocks: a GPT", "gpt", 0.005, &::gpt)}};
 }
 
 }  // namespace gradus::play

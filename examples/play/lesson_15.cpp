@@ -16,8 +16,7 @@ class Backwards final : public Training {
                                                .context = kLongest + 1,
                                                .encoder_layers = 1,
                                                .decoder_layers = 1,
-                                               .block = {.width = v.integer<std::int64_t>("width"),
-                                                         .heads = 1}})),
+                                               .block = {.width = 32, .heads = 1}})),
         optimizer_(model_.parameters(), {.lr = v.number("lr")}),
         rate_(optim::warmup_cosine(50, v.integer<std::int64_t>("steps"), 0.01)) {
     std::printf("%s", model_.summary().c_str());
@@ -42,11 +41,8 @@ class Backwards final : public Training {
     const double right = accuracy(model_, longest_);
     model_.train();
     return {{"attention",
-             {{{"layer", "cross-attention"},
-               {"shape", {weights.size(0), weights.size(1), weights.size(2)}},
-               {"values", weights.to_vector<float>()},
-               {"queries", spell(words.wanted[0])},
-               {"keys", spell(words.source[0])}}}},
+             nlohmann::json::array({attention_map(
+                 "cross-attention", weights, spell(words.wanted[0]), spell(words.source[0]))})},
             {"accuracy", right}};
   }
 
@@ -68,7 +64,6 @@ Lesson lesson_15() {
           {{"transformer",
             "Learn to write words backwards",
             {integer("longest", "letters of the longest word", 7, 3, 7),
-             integer("width", "width of the model", 32, 2, 128),
              integer("steps", "length of the schedule in steps", 2000, 51, 10'000),
              number("lr", "learning rate", 3e-3, 0, 1)},
             nullptr,

@@ -73,11 +73,8 @@ class Language final : public Training {
     nn::AttentionRecord record;
     std::ignore = model_(tensor(shown, {1, T}));
     for (const auto& [layer, weights] : record.entries())
-      maps.push_back({{"layer", layer},
-                      {"shape", {weights.size(1), T, T}},
-                      {"values", weights.to_vector<float>()},
-                      {"queries", tokenizer_.decode(shown)},
-                      {"keys", tokenizer_.decode(shown)}});
+      maps.push_back(
+          attention_map(layer, weights[0], tokenizer_.decode(shown), tokenizer_.decode(shown)));
     model_.train();
     return {{"sample", tokenizer_.decode(ids)}, {"attention", maps}};
   }

@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMemory = std::int64_t{192} << 20;
+constexpr std::int64_t kMemory = std::int64_t{192} << 20;  // the module may have 240 MB
 
 /// While alive, redirects the lesson's output to a file.
 class Printed {
@@ -95,6 +95,8 @@ bool attempt(F&& f) {
     describe(error.field, error.what());
   } catch (const json::parse_error& error) {
     describe("", str_cat("play: the parameters are not valid JSON at byte ", error.byte));
+  } catch (const json::exception&) {
+    describe("", "play: a parameter has the wrong type");
   } catch (const std::bad_alloc&) {
     describe("", "out of memory. Use smaller values.");
   } catch (const std::exception& error) {
@@ -140,8 +142,8 @@ std::string run_part(bool traced) {
   if (!recorder) return "{}";
   const bool exists = recorder->steps() >= session->steps || session->steps == 1;
   if (exists && recorder->taken.empty() && !recorder->empty()) recorder->finish();
-  require(exists, "play: this part makes ", recorder->steps(), " steps. There is no step ",
-          session->steps, ".");
+  require(exists, "play: this part makes ", recorder->steps(), " steps. Step ", session->steps,
+          " does not exist.");
   return recorder->taken.empty() ? "{}" : recorder->taken;
 }
 
@@ -221,16 +223,16 @@ int play_begin(int number, const char* parameters) {
 #endif
     const json given = json::parse(parameters);
     require(given.is_object(), "play: parameters must be a JSON object");
-    session.reset();
+    const Lesson& lesson = lesson_of(number);
+    const Part& part = part_of(lesson, given);
+    Session next{&lesson, &part, Values(part.fields, given), nullptr};
+    session.reset();  // first, because both models may not fit in memory
     printed.clear();
     memory::release_cached();
     memory::set_limit(kMemory);
-    const Lesson& lesson = lesson_of(number);
-    const Part& part = part_of(lesson, given);
     set_default_dtype(lesson.dtype);
     seed(0);
     detail::last_node_id = 0;  // as in a new process
-    Session next{&lesson, &part, Values(part.fields, given), nullptr};
     Printed now;
     if (part.train) next.training = part.train(next.values);
     printed = now.text();

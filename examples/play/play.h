@@ -10,7 +10,7 @@ extern "C" {
 
 /* Returns all lessons: [{number, title, source, dtype, parts: [{name, title, training, call,
  * fields: [{name, kind, label, value, lowest, highest}]}]}]. A kind is number, integer, integers,
- * row, rows, choice or text. */
+ * row, rows or text. */
 const char* play_lessons(void);
 
 /* Starts a part of a lesson. `parameters` is {"part": name, field: value, …}; missing fields have

@@ -50,7 +50,7 @@ const cases = {
         parts.flatMap(part => part.fields.map(field => ({number, part, field}))));
     for (const {number, part, field} of fields) {
       await b.run(`openState({lesson: ${number}, part: '${part.name}'})`);
-      if (field.kind === 'text' || field.kind === 'choice') continue;
+      if (field.kind === 'text') continue;
       for (const text of kHostile) {
         await b.run(`(() => {
           const input = document.querySelector('#field-${field.name} input.number');
@@ -71,6 +71,9 @@ const cases = {
   async 'sizes that do not fit show the message of the operation'(b) {
     await open(b, '#');
     await b.run("form.values.q = [[1, 2]], refresh()");
+    assert.match(await said(b), /attention.*width 2.*4/);
+    await b.run("document.getElementById('step').click()");  // the reason stays
+    await b.run('play.busy');
     assert.match(await said(b), /attention.*width 2.*4/);
     await b.run("openState({lesson: 10})");
     assert.equal(await said(b), '');
@@ -105,6 +108,17 @@ const cases = {
     assert.equal(await b.run("document.getElementById('printed').textContent"), printed);
     await open(b, '#play=%%%');  // not a state
     assert.equal(await b.run('play.lesson.number'), 10);
+    const hostile = {lesson: 10, part: 7, step: -1, values: {q: 'x', k: [1], v: [[]], dout: {}}};
+    await open(b, `#play=${btoa(JSON.stringify(hostile))}`);  // values of other types
+    assert.equal(await said(b), '');
+    assert.deepEqual(await b.run('form.edited()'), {});
+  },
+
+  async 'a text of 100,000 characters fits in a link'(b) {
+    await open(b);
+    await b.run("openState({lesson: 14, values: {text: 'abcdefgh'.repeat(12500)}})");
+    assert.equal(await said(b), '');
+    assert.equal(await b.run(`stateIn('#play=' + stateText()).values.text.length`), 100000);
   },
 
   async 'training runs, pauses and goes back to an earlier step with the same loss'(b) {
