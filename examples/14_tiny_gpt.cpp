@@ -93,9 +93,9 @@ double held_out_loss(const Model& model, const Text& text) {
 
 /// Draws 60 characters, each from the scores after the last one.
 template <class Model>
-std::string sample(const Model& model, const Text& text) {
+std::string sample(const Model& model, const Text& text, const std::string& start = "The ") {
   const NoGrad not_recorded;
-  std::vector<std::int64_t> ids = text.tokenizer.encode("The ");
+  std::vector<std::int64_t> ids = text.tokenizer.encode(start);
   for (int i = 0; i < 60; ++i) {
     const std::int64_t T = std::min(std::ssize(ids), std::ptrdiff_t{kContext});
     const Tensor seen =

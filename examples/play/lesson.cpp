@@ -51,6 +51,17 @@ void check_field(const Field& field, const json& value) {
   check_number(field, value);
 }
 
+/// Splits UTF-8 text into characters.
+std::vector<std::string> characters(const std::string& text) {
+  std::vector<std::string> all;
+  for (const char byte : text) {
+    const bool continues = (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+    if (!continues || all.empty()) all.emplace_back();
+    all.back() += byte;
+  }
+  return all;
+}
+
 }  // namespace
 
 Field number(std::string name, std::string label, double value, double lowest, double highest) {
@@ -73,6 +84,15 @@ Field rows(std::string name, std::string label, const Rows& value, double limit)
 Field text(std::string name, std::string label, std::string value, double longest) {
   return {std::move(name), "text", std::move(label), std::move(value), 1, longest};
 }
+
+std::string known_characters(const std::string& prompt, const std::string& text) {
+  std::string kept;
+  for (const std::string& each : characters(prompt))
+    if (text.find(each) != std::string::npos) kept += each;
+  return kept.empty() ? characters(text).front() : kept;
+}
+
+using std::int64_t;
 
 json attention_map(const std::string& layer, const Tensor& weights, const std::string& queries,
                    const std::string& keys) {

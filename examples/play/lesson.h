@@ -91,6 +91,10 @@ struct Lesson {
 
 const std::vector<Lesson>& lessons();
 
+/// Returns the characters of `prompt` that `text` has, because the model knows no others. Returns
+/// the first character of `text` if none is left.
+std::string known_characters(const std::string& prompt, const std::string& text);
+
 /// Describes attention weights [H, T, S] for Training::picture(). Queries and keys are texts.
 nlohmann::json attention_map(const std::string& layer, const Tensor& weights,
                              const std::string& queries, const std::string& keys);

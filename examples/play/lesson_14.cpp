@@ -12,6 +12,7 @@ class Stage final : public Training {
  public:
   Stage(const Values& v, Model (*make)(std::int64_t vocab))
       : text_(v.text("text")),
+        start_(known_characters("The ", v.text("text"))),
         model_((seed(1), make(text_.tokenizer.vocab_size()))),
         batches_(text_.training, kContext, kBatch, 1),
         optimizer_(model_.parameters(), {.lr = v.number("rate")}),
@@ -27,11 +28,12 @@ class Stage final : public Training {
 
   nlohmann::json picture() override {
     seed(2);
-    return {{"sample", sample(model_, text_)}};
+    return {{"sample", sample(model_, text_, start_)}};
   }
 
  private:
   Text text_;
+  std::string start_;
   Model model_;
   train::TokenBatches batches_;
   optim::AdamW optimizer_;

@@ -8,28 +8,6 @@
 namespace gradus::play {
 namespace {
 
-/// Splits UTF-8 text into characters.
-std::vector<std::string> characters(const std::string& text) {
-  std::vector<std::string> all;
-  for (const char byte : text) {
-    const bool continues = (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
-    if (!continues || all.empty()) all.emplace_back();
-    all.back() += byte;
-  }
-  return all;
-}
-
-/// Returns the characters of `prompt` that `text` has, because the model knows no others. Returns
-/// the first character of `text` if none is left.
-std::string known(const std::string& prompt, const std::string& text) {
-  std::string kept;
-  for (const std::string& each : characters(prompt))
-    if (text.find(each) != std::string::npos) kept += each;
-  return kept.empty() ? characters(text).front() : kept;
-}
-
-using std::int64_t;
-
 class Language final : public Training {
  public:
   explicit Language(const Values& v)
@@ -44,7 +22,7 @@ class Language final : public Training {
         batches_(tokenizer_.encode(v.text("text")), v.integer<int64_t>("context"),
                  v.integer<int64_t>("batch"), 1),
         optimizer_(model_.parameters(), {.lr = v.number("rate"), .weight_decay = 0.1}),
-        prompt_(known(v.text("prompt"), v.text("text"))) {
+        prompt_(known_characters(v.text("prompt"), v.text("text"))) {
     std::printf("%s", model_.summary().c_str());
   }
 
