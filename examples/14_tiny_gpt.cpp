@@ -91,7 +91,7 @@ double held_out_loss(const Model& model, const Text& text) {
   return total / 10;
 }
 
-/// Draws 60 characters, each from the scores after the last one.
+/// Continues `start` by 60 characters, each drawn from the scores after the last one.
 template <class Model>
 std::string sample(const Model& model, const Text& text, const std::string& start = "The ") {
   const NoGrad not_recorded;
