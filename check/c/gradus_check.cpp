@@ -47,9 +47,11 @@ struct gradus_check {
     std::vector<const double*> pointers;
     for (auto& each : x) pointers.push_back(each.pass());
     message.clear();
-    if (f(pointers.data()) != 0)
-      throw std::runtime_error(message.empty() ? "the function returned a value other than 0"
-                                               : message);
+    if (const int code = f(pointers.data()); code != 0) {
+      if (message.empty()) message = "the function returned a value other than 0";
+      if (code == GRADUS_UNIMPLEMENTED) throw Unimplemented(message);
+      throw std::runtime_error(message);
+    }
     for (std::size_t k = 0; k < x.size(); ++k) x[k].inspect(function, inputs[k].name, false);
   }
 
@@ -123,8 +125,16 @@ int gradus_check_input(gradus_check* check, const char* name, int rank, const st
   });
 }
 
-int gradus_check_output(gradus_check* check, int rank, const std::int64_t* shape) {
-  return check->kept_inside([&] { check->options.output_shape = shape_of(rank, shape); });
+int gradus_check_output(gradus_check* check, const char* name, int rank,
+                        const std::int64_t* shape) {
+  return check->kept_inside([&] {
+    std::vector<OutputPart>& parts = check->options.parts;
+    parts.push_back({name ? name : "out", shape_of(rank, shape)});
+    std::size_t count = 0;
+    for (const OutputPart& part : parts) count += count_of(part.shape);
+    check->options.output_shape =
+        parts.size() == 1 ? parts[0].shape : Dims{static_cast<std::int64_t>(count)};
+  });
 }
 
 int gradus_check_set(gradus_check* check, const char* option, double value) {
@@ -134,6 +144,7 @@ int gradus_check_set(gradus_check* check, const char* option, double value) {
     const std::pair<const char*, double*> numbers[] = {{"rtol", &options.rtol},
                                                        {"atol", &options.atol},
                                                        {"resolution", &options.resolution},
+                                                       {"budget", &options.seconds},
                                                        {"ulp", &check->functions.ulp}};
     for (const auto& [known, where] : numbers)
       if (name == known) return static_cast<void>(*where = value);
@@ -141,7 +152,8 @@ int gradus_check_set(gradus_check* check, const char* option, double value) {
     if (name == "accumulates") return static_cast<void>(check->functions.accumulates = value != 0);
     if (name != "full" && name != "sampled")
       throw BadInput("unknown option '" + name +
-                     "'. Options: rtol, atol, resolution, ulp, seed, accumulates, full, sampled");
+                     "'. Options: rtol, atol, resolution, budget, ulp, seed, accumulates, full, "
+                     "sampled");
     options.mode = name == "full" ? Mode::full : Mode::projections;
     if (value == 0) options.mode = Mode::automatic;
   });
@@ -175,6 +187,13 @@ int gradus_check_condition(gradus_check* check, int input, const char* note,
         Kind::condition, k, note,
         cause ? Cause{string_of(cause[0]), string_of(cause[1]), string_of(cause[2])} : Cause());
     return Verdict::fail;
+  });
+}
+
+int gradus_check_note(gradus_check* check, const char* note) {
+  return check->kept_inside([&] {
+    if (!check->report) throw BadInput("no check was run");
+    check->report->notes.push_back(string_of(note));
   });
 }
 

@@ -2,7 +2,7 @@
 //
 //   gradus_check* check = gradus_check_new("softmax");
 //   gradus_check_input(check, "x", 1, shape, x, 1);
-//   gradus_check_output(check, 1, shape);
+//   gradus_check_output(check, NULL, 1, shape);
 //   if (gradus_check_run(check, softmax, softmax_vjp, NULL, NULL) != GRADUS_PASS)
 //     fputs(gradus_check_report(check, "text"), stderr);
 //   gradus_check_free(check);
@@ -20,16 +20,23 @@ extern "C" {
 #endif
 
 // Incremented by each incompatible change.
-enum { GRADUS_CHECK_VERSION = 1 };
+enum { GRADUS_CHECK_VERSION = 2 };
 
 typedef struct gradus_check gradus_check;
 
-enum { GRADUS_PASS = 0, GRADUS_FAIL = 1, GRADUS_INCONCLUSIVE = 2, GRADUS_ERROR = -1 };
+enum {
+  GRADUS_PASS = 0,
+  GRADUS_FAIL = 1,
+  GRADUS_INCONCLUSIVE = 2,
+  GRADUS_UNIMPLEMENTED = 3,
+  GRADUS_ERROR = -1
+};
 
 // Reads input k from x[k] and writes y. Returns 0 on success.
 typedef int (*gradus_forward)(void* user, const double* const* x, double* y);
 
-// Writes the gradient of input k to dx[k], which is NULL if k is not differentiable.
+// Writes the gradient of input k to dx[k], which is NULL if k is not differentiable. Returns 0 on
+// success, or GRADUS_UNIMPLEMENTED if the derivative does not exist yet.
 typedef int (*gradus_vjp)(void* user, const double* const* x, const double* dy, double* const* dx);
 
 // Returns the GRADUS_CHECK_VERSION of the linked library.
@@ -43,10 +50,11 @@ void gradus_check_free(gradus_check* check);
 int gradus_check_input(gradus_check* check, const char* name, int rank, const int64_t* shape,
                        const double* values, int differentiable);
 
-// Sets the shape of y. Default: a scalar.
-int gradus_check_output(gradus_check* check, int rank, const int64_t* shape);
+// Sets the shape of y. Default: a scalar. If f has several outputs, call this for each one: y then
+// contains their values in sequence. The report uses the names; NULL for a single output.
+int gradus_check_output(gradus_check* check, const char* name, int rank, const int64_t* shape);
 
-// Sets "rtol", "atol", "resolution", "seed", "full", "sampled", "accumulates"
+// Sets "rtol", "atol", "resolution", "seed", "full", "sampled", "accumulates", "budget" in seconds
 // (docs/checking/cpp.md), or "ulp", the machine epsilon (2^-23 for float).
 int gradus_check_set(gradus_check* check, const char* option, double value);
 
@@ -62,6 +70,9 @@ void gradus_check_says(gradus_check* check, const char* message);
 // check passed. Otherwise the report contains the note and its cause: name, reason, suggestion.
 int gradus_check_condition(gradus_check* check, int input, const char* note,
                            const char* const cause[3]);
+
+// Adds a remark to the report, after a run.
+int gradus_check_note(gradus_check* check, const char* note);
 
 // Returns the report as "text", "colour", "json", or "junit" (XML for CI). Returns "" before a run.
 const char* gradus_check_report(gradus_check* check, const char* form);

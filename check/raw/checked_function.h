@@ -15,6 +15,7 @@ namespace gradus::check {
 struct Abort {
   Verdict verdict;
   std::string note;
+  Cause cause = {};
 };
 
 using Place = std::pair<std::size_t, std::size_t>;  // input, element
@@ -31,9 +32,12 @@ class CheckedFunction {
   const Values& output() const { return output_; }
   std::size_t outputs() const { return output_.size(); }
   Counts& counts() { return counts_; }
+  /// Noise per output; empty if there is only rounding.
+  const Values& noise() const { return noise_; }
 
-  /// Runs forward twice, because a function that changes between calls has no derivative. Returns
-  /// the duration of the faster call in seconds.
+  /// Runs forward twice, because a function that changes between calls has no derivative. If the
+  /// results differ by rounding, the difference counts as noise. Returns the duration of the faster
+  /// call in seconds.
   double measure_output() {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
@@ -41,8 +45,9 @@ class CheckedFunction {
     const auto middle = Clock::now();
     const Values again = forward(f_.forward, "forward");
     const std::chrono::duration<double> quicker = std::min(middle - begin, Clock::now() - middle);
-    if (!close(output_, again, 0))
+    if (!close(output_, again, kRoundings * f_.ulp))
       throw Abort{Verdict::inconclusive, changing(again, forward(f_.forward, "forward"))};
+    if (!close(output_, again, 0)) noise_.assign(outputs(), 8 * largest_difference(output_, again));
     measured_ = output_;
     if (f_.reference) compare_with_reference();
     return quicker.count();
@@ -50,7 +55,9 @@ class CheckedFunction {
 
   void measure_noise(Goal& goal, std::uint64_t seed) {
     Random random(seed);
-    for (const double y : output_) noise_.push_back(0.5 * f_.ulp * std::abs(y));
+    noise_.resize(outputs());
+    for (std::size_t i = 0; i < outputs(); ++i)
+      noise_[i] = std::max(noise_[i], 0.5 * f_.ulp * std::abs(output_[i]));
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       if (!inputs_[k].differentiable) continue;
       const Move move = make_moves(inputs_[k].values, false, 0, 1, random).front();
@@ -64,7 +71,27 @@ class CheckedFunction {
     // rounding of double.
     const double noise = largest_of(noise_) / std::max(largest_of(output_), 1e-300);
     goal.first = std::clamp(0.58 * std::pow(noise, 1.0 / 7), goal.first, 0.1);
-    goal.noise = &noise_;
+  }
+
+  /// True if forward seems to compute in float: all results are floats, also for inputs that are
+  /// not, and most of them change with the inputs, unlike the results of a step function. Near 0,
+  /// cancellation may leave as few digits.
+  bool computes_in_float() {
+    const auto all_floats = [](const Values& y) {
+      return std::all_of(y.begin(), y.end(), is_float);
+    };
+    double largest = 0;
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      if (inputs_[k].differentiable) largest = std::max(largest, largest_of(arguments_[k]));
+    if (output_.empty() || !all_floats(output_) || largest < 1.0 / 32) return false;
+    for (std::size_t k = 0; k < inputs_.size(); ++k)
+      for (double& v : arguments_[k]) v *= inputs_[k].differentiable ? 1 + 0x1.fffffp-19 : 1;
+    const Values there = forward(f_.forward, "forward");
+    for (std::size_t k = 0; k < inputs_.size(); ++k) arguments_[k] = inputs_[k].values;
+    std::size_t changed = 0;
+    for (std::size_t i = 0; i < std::min(outputs(), there.size()); ++i)
+      changed += there[i] != output_[i] ? 1 : 0;
+    return all_floats(there) && 2 * changed > outputs();
   }
 
   Arguments vjp(const Values& dy, Report& report) {
@@ -124,6 +151,17 @@ class CheckedFunction {
   }
 
  private:
+  static constexpr double kRoundings = 64;  // in machine epsilons, between two runs
+
+  static bool is_float(double v) {
+    return std::abs(v) <= std::numeric_limits<float>::max() && v == static_cast<float>(v);
+  }
+
+  static double largest_difference(const Values& a, Values b) {
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] -= a[i];
+    return largest_of(b);
+  }
+
   std::string changing(const Values& second, const Values& third) const {
     bool goes_on = second.size() == output_.size() && third.size() == output_.size();
     for (std::size_t i = 0; i < output_.size() && goes_on; ++i) {
@@ -169,10 +207,14 @@ class CheckedFunction {
       throw Abort{Verdict::fail, damage.what()};
     } catch (const BadInput&) {
       throw;
+    } catch (const Unimplemented& error) {
+      throw Abort{verdict == Verdict::fail ? Verdict::unimplemented : verdict,
+                  function + " is not implemented: " + error.what()};
     } catch (const std::exception& error) {
-      throw Abort{verdict, function + " throws: " + error.what() + elsewhere};
+      throw Abort{verdict, function + " throws: " + error.what() + elsewhere, {"THROWS"}};
     } catch (...) {
-      throw Abort{verdict, function + " throws an exception that is not a std::exception"};
+      throw Abort{
+          verdict, function + " throws an exception that is not a std::exception", {"THROWS"}};
     }
   }
 
@@ -210,7 +252,8 @@ class CheckedFunction {
       report.add(Kind::structure, k,
                  joined("the gradient of input ", k, " '", input.name, "' has ", dx[k].size(),
                         " values, but the input has ", input.values.size(), " (shape ",
-                        list(input.shape), ")"));
+                        list(input.shape), ")"),
+                 {"SHAPE"});
     }
     if (!fits) throw Abort{Verdict::fail, ""};
   }

@@ -10,6 +10,7 @@ struct Numeric {
   const std::vector<Probe>* probes = nullptr;
   Tolerance tolerance = {};
   std::vector<Move> moves = {};
+  std::array<double, 2> least_scale = {};  // [dense]
 
   /// Drops the moves that were not measured. Keeps the first `done` of the `elements` moves of
   /// single elements, and the moves along directions before index `seen`.
@@ -19,12 +20,21 @@ struct Numeric {
                 moves.begin() + static_cast<std::ptrdiff_t>(elements));
   }
 
+  /// The largest derivative of this move, from which the allowed error follows.
   double scale(const Move& move, bool dense) const {
-    double result = 0;
+    double result = least_scale[dense];
     for (std::size_t p = 0; p < probes->size(); ++p)
       if ((*probes)[p].dense() == dense && resolved(move.slopes[p], 0, tolerance))
         result = std::max(result, move.slopes[p].size());
     return result;
+  }
+
+  /// Makes allowed errors relative to the largest derivative of all moves.
+  void compare_with_largest() {
+    std::array<double, 2> largest{};
+    for (const bool dense : {false, true})
+      for (const Move& move : moves) largest[dense] = std::max(largest[dense], scale(move, dense));
+    least_scale = largest;
   }
 
   /// True if every measured derivative is 0. If `stationary`, at least one second derivative must

@@ -164,6 +164,7 @@ class JacobianColumn {
     small_ = natural > 32 * first;
     if (small_ && rises(natural)) look_from(natural);
     try_larger_steps(small_ ? natural : first);
+    if (small_ && goal_.thorough) confirm(first, natural);
     if (step_for(x_) < first && (any(&JacobianColumn::unseen) || any(&JacobianColumn::rough)))
       look_from(step_for(x_));
     if (natural < first && any(&JacobianColumn::unseen)) look_from(natural);
@@ -273,6 +274,25 @@ class JacobianColumn {
       if (!wanted[i] || !smooth(now, goal_)) continue;
       const bool shown = !now.looks_zero() && resolved(now, goal_.scale, goal_.tolerance);
       if ((nothing[i] && shown) || !(best_[i].estimate() <= now.estimate())) best_[i] = now;
+    }
+  }
+
+  /// Compares slopes with those of larger steps until they agree. Near 0, f may round terms of size
+  /// 1, such as exp(x), to values that look exact. Only such errors shrink as the step grows.
+  void confirm(double h, double natural) {
+    const Tolerance& t = goal_.tolerance;
+    for (bool agree = false; !agree && (h *= 16) <= natural;) {
+      const std::vector<Slope> larger = slopes_at(f_, x_, h, y_, goal_);
+      agree = true;
+      for (std::size_t i = 0; i < y_.size(); ++i) {
+        Slope& s = best_[i];
+        if (s.step >= h || !smooth(s, goal_) || !smooth(larger[i], goal_)) continue;
+        const double apart = std::abs(larger[i].value - s.value);
+        if (apart <= 0.1 * (t.rtol * s.size() + t.atol * goal_.scale)) continue;
+        agree = false;
+        s.change = std::max(std::abs(s.change), apart);
+        if (larger[i].estimate() < s.estimate()) s = larger[i];
+      }
     }
   }
 

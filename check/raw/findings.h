@@ -26,8 +26,9 @@ struct Finding {
   Verdict verdict = Verdict::fail;
   std::size_t input = 0;
   std::string input_name = {};
-  Dims at = {};         // input index; empty for a scalar or a direction
-  Dims output = {};     // output index; empty for a scalar or a weighted sum
+  Dims at = {};      // input index; empty for a scalar or a direction
+  Dims output = {};  // output index; empty for a scalar or a weighted sum
+  std::string output_name = "out";
   bool along = false;   // all elements move along a direction
   double analytic = 0;  // derivative under test
   double numeric = 0;
@@ -54,6 +55,7 @@ struct InputSummary {
   std::int64_t unseen = 0;    // elements that could not be measured
   std::int64_t kinks = 0;     // elements at a kink
   double largest = 0;         // largest measured derivative
+  double error = 0;           // largest error, relative to the largest derivative
   std::string map = {};       // one character per element; empty if all are correct
   std::int64_t map_rows = 0;  // > 0: `map` shows a Jacobian [map_rows, elements]
   Cause cause = {};

@@ -18,6 +18,12 @@ struct Input {
   bool tangent = false;        // a step on a manifold, for which 0 is not a special point
 };
 
+/// One of several outputs, which are joined to one.
+struct OutputPart {
+  std::string name = {};
+  Dims shape = {};
+};
+
 /// Maps inputs to the output, row-major. Must have no side effects.
 using Forward = std::function<Values(const Arguments&)>;
 
@@ -52,20 +58,21 @@ enum class Mode {
 /// Options for plain arrays. Checks of tensors convert check::Options to these.
 struct RawOptions {
   Mode mode = Mode::automatic;
-  std::uint64_t seed = 0x5eed;   // seed of upstream gradients and samples
-  double rtol = 1e-7;            // see Tolerance
-  double atol = 1e-9;            // relative to the element's largest derivative
-  double resolution = 0;         // > 0: accuracy to check, for noisy functions
-  int projections = 3;           // weighted sums of outputs; in a sample, also directions
-  std::size_t rows = 16;         // outputs in a sample
-  std::size_t columns = 64;      // elements per input in a sample
-  std::size_t findings = 3;      // maximum listed per input
-  Dims output_shape = {};        // shape shown in the report; default: one axis
-  Values upstream = {};          // an additional upstream gradient
-  std::vector<Kink> kinks = {};  // points with a conventional derivative
-  double seconds = 0;            // > 0: time limit
-  int threads = 1;               // concurrent calls of forward; 0: one per core
-  bool neighborhood = true;      // near special points, also check a neighbor
+  std::uint64_t seed = 0x5eed;         // seed of upstream gradients and samples
+  double rtol = 1e-7;                  // see Tolerance
+  double atol = 1e-9;                  // relative to the element's largest derivative
+  double resolution = 0;               // > 0: accuracy to check, for noisy functions
+  int projections = 3;                 // weighted sums of outputs; in a sample, also directions
+  std::size_t rows = 16;               // outputs in a sample
+  std::size_t columns = 64;            // elements per input in a sample
+  std::size_t findings = 3;            // maximum listed per input
+  Dims output_shape = {};              // shape shown in the report; default: one axis
+  std::vector<OutputPart> parts = {};  // the joined outputs, for the report
+  Values upstream = {};                // an additional upstream gradient
+  std::vector<Kink> kinks = {};        // points with a conventional derivative
+  double seconds = 0;                  // > 0: time limit
+  int threads = 1;                     // concurrent calls of forward; 0: one per core
+  bool neighborhood = true;            // near special points, also check a neighbor
 
   Tolerance tolerance() const {
     Tolerance result;
@@ -80,6 +87,11 @@ struct RawOptions {
 /// Thrown if the check is misused.
 class BadInput : public std::invalid_argument {
   using std::invalid_argument::invalid_argument;
+};
+
+/// Thrown by a function under test whose derivative does not exist yet.
+class Unimplemented : public std::logic_error {
+  using std::logic_error::logic_error;
 };
 
 /// Thrown if a function under test wrote to memory that it must not change.

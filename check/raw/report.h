@@ -22,7 +22,9 @@ inline std::string summary_line(const InputSummary& input, std::size_t index) {
   if (input.wrong == 0 && caused) result += "side-effect checks failed, ";
   if (input.unseen > 0) result += some(input.unseen) + " cannot be measured, ";
   const bool fine = input.wrong == 0 && input.unseen == 0 && !caused && input.compared > 0;
-  return joined(result, fine ? "ok, " : "", input.compared, " values compared");
+  result = joined(result, fine ? "ok, " : "", input.compared, " values compared");
+  if (input.error == 0) return result;
+  return result + ", largest error " + number(input.error, 2) + " of the largest derivative";
 }
 
 /// Returns ": 1.38 times what it should be", or "" if the ratio is not informative.
@@ -41,7 +43,7 @@ inline bool has_numbers(const Finding& f) {
 
 inline std::string place_of(const Finding& f) {
   const bool all = f.kind == Kind::projection && f.output.empty();
-  return (all ? "d (weighted sum of all outputs)" : "d " + indexed("out", f.output)) +
+  return (all ? "d (weighted sum of all outputs)" : "d " + indexed(f.output_name, f.output)) +
          (f.along ? " along a direction of all of " + f.input_name
                   : " / d " + indexed(f.input_name, f.at));
 }
@@ -88,6 +90,7 @@ inline std::string drawn_map(const InputSummary& input) {
 
 inline std::string drawn_cause(const InputSummary& input) {
   const Cause& cause = input.cause;
+  if (cause.why.empty() && !cause.name.empty()) return "";
   if (cause.name.empty()) {
     const bool sampled = input.map.find('~') != std::string::npos && input.unseen == 0;
     if (input.map.empty() || input.elements < 2) return "";
@@ -100,7 +103,7 @@ inline std::string drawn_cause(const InputSummary& input) {
 }
 
 GRADUS_CHECK_INLINE std::string Report::text(bool colour) const {
-  static constexpr std::array codes{"\033[1;32m", "\033[1;31m", "\033[1;33m"};
+  static constexpr std::array codes{"\033[1;32m", "\033[1;31m", "\033[1;33m", "\033[1;33m"};
   const std::string word = to_string(verdict);
   std::string result = wrapped("GRADCHECK " + word + "  " + name, 0);
   if (colour)
@@ -189,14 +192,14 @@ std::string object(const Parts&... parts) {
 inline std::string json_of(const InputSummary& i) {
   return object("name", i.name, "shape", i.shape, "differentiable", i.differentiable, "elements",
                 i.elements, "compared", i.compared, "wrong", i.wrong, "unseen", i.unseen, "kinks",
-                i.kinks, "largest", i.largest, "map", i.map, "map_rows", i.map_rows, "cause",
-                i.cause.name, "why", i.cause.why, "hint", i.cause.hint);
+                i.kinks, "largest", i.largest, "error", i.error, "map", i.map, "map_rows",
+                i.map_rows, "cause", i.cause.name, "why", i.cause.why, "hint", i.cause.hint);
 }
 
 inline std::string json_of(const Finding& f) {
-  return object("kind", f.kind, "verdict", f.verdict, "input", f.input_name, "at", f.at, "output",
-                f.output, "along", f.along, "analytic", f.analytic, "numeric", f.numeric, "allowed",
-                f.allowed, "note", f.note);
+  return object("kind", f.kind, "verdict", f.verdict, "input", f.input_name, "at", f.at,
+                "output_name", f.output_name, "output", f.output, "along", f.along, "analytic",
+                f.analytic, "numeric", f.numeric, "allowed", f.allowed, "note", f.note);
 }
 
 GRADUS_CHECK_INLINE std::string Report::json() const {

@@ -45,17 +45,19 @@
 
 namespace gradus::check {
 
-/// Inconclusive: the derivative could not be measured. Never counts as a pass.
-enum class Verdict { pass, fail, inconclusive };
+/// Inconclusive: the derivative could not be measured. Unimplemented: the function has no
+/// derivative (Unimplemented in options.h). Neither counts as a pass.
+enum class Verdict { pass, fail, inconclusive, unimplemented };
 
 inline const char* to_string(Verdict verdict) {
-  static constexpr std::array names{"PASS", "FAIL", "INCONCLUSIVE"};
+  static constexpr std::array names{"PASS", "FAIL", "INCONCLUSIVE", "UNIMPLEMENTED"};
   return names[static_cast<std::size_t>(verdict)];
 }
 
 inline Verdict worse(Verdict a, Verdict b) {
-  if (a == Verdict::fail || b == Verdict::fail) return Verdict::fail;
-  return a == Verdict::pass ? b : a;
+  for (const Verdict v : {Verdict::fail, Verdict::unimplemented, Verdict::inconclusive})
+    if (a == v || b == v) return v;
+  return Verdict::pass;
 }
 
 struct Tolerance {

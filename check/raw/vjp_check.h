@@ -52,6 +52,9 @@ class VjpCheck {
       report_.verdict = worse(report_.verdict, stop.verdict);
       if (!stop.note.empty())
         report_.add({.kind = Kind::structure, .verdict = stop.verdict, .note = stop.note});
+      for (InputSummary& input : report_.inputs)
+        if (stop.verdict == Verdict::fail && input.differentiable && input.cause.name.empty())
+          input.cause = stop.cause;
     }
     report_.counts.add(function_.counts());
     std::stable_sort(report_.findings.begin(), report_.findings.end(),
@@ -82,8 +85,10 @@ class VjpCheck {
       const double y = function_.output()[i];
       if (std::isfinite(y)) continue;
       report_.verdict = Verdict::inconclusive;
+      Finding at;
+      locate_output(at, i);
       report_.notes.push_back(
-          joined("forward gives ", y, " at out", list(index_of(i, shape)),
+          joined("forward gives ", y, " at ", indexed(at.output_name, at.output),
                  "; no derivative can be measured there. Choose inputs in its domain"));
       return;
     }
@@ -91,7 +96,9 @@ class VjpCheck {
 
   void set_precision() {
     const Functions& f = function_.functions();
-    const bool rough = f.ulp > std::numeric_limits<double>::epsilon();
+    const bool exact = !f.reference && options_.resolution <= 0;
+    const bool rough =
+        f.ulp > std::numeric_limits<double>::epsilon() || (exact && function_.computes_in_float());
     if (rough && f.reference) {
       // The derivative may have an error of 32 half-ulps of its largest term, times √(number of
       // terms).
@@ -109,12 +116,14 @@ class VjpCheck {
       report_.notes.push_back("compared with a resolution of " + number(options_.resolution, 3) +
                               ": smaller errors, relative to an input's largest derivative, are "
                               "ignored");
-    } else if (rough) {
-      throw Abort{
-          Verdict::inconclusive,
-          "forward computes in float, where differences have only two or three digits. Give "
-          "the same function in double by .reference(f), or accept a coarse check by "
-          ".resolution(1e-3)"};
+    }
+    if (!function_.noise().empty()) goal_.noise = &function_.noise();
+    if (rough && exact) {
+      throw Abort{Verdict::inconclusive,
+                  "forward seems to compute in float, where differences have only two or three "
+                  "digits. Give "
+                  "the same function in double by .reference(f), or accept a coarse check by "
+                  ".resolution(1e-3)"};
     }
   }
 
@@ -182,6 +191,7 @@ class VjpCheck {
     measure_all(k);
     Numeric& numeric = numeric_[k];
     InputSummary& summary = report_.inputs[k];
+    if (options_.resolution > 0) numeric.compare_with_largest();
     if (!zero_.empty())
       if (auto finding = not_zero(k, summary, numeric, zero_[k])) report_.add(*finding);
     summary.looked_at = std::count_if(numeric.moves.begin(), numeric.moves.end(),
@@ -203,9 +213,28 @@ class VjpCheck {
       mismatches.push_back(std::move(worst));
     }
     if (summary.wrong == 0) summary.map.clear();
+    summary.error = largest_error(k);
     add_worst(k, std::move(mismatches));
     for (std::string& note : notes_about(summary, numeric, budget_.limited()))
       report_.notes.push_back(std::move(note));
+  }
+
+  /// The largest |analytic - numeric| of a row, relative to its largest derivative.
+  double largest_error(std::size_t k) const {
+    double result = 0;
+    for (std::size_t p = 0; p < probes_.size(); ++p) {
+      if (probes_[p].dense()) continue;  // terms may cancel in a sum
+      double error = 0, largest = 0;
+      for (const Move& move : numeric_[k].moves) {
+        const Slope& n = move.slopes[p];
+        const double a = move.of(probes_[p].answer[k]);
+        if (move.along() || !n.finite() || !std::isfinite(a)) continue;
+        error = std::max({error, n.lower() - a, a - n.upper()});
+        largest = std::max(largest, n.size());
+      }
+      if (largest > 0) result = std::max(result, error / largest);
+    }
+    return result;
   }
 
   void count(InputSummary& summary, std::size_t k, std::size_t m, const Mismatch& worst) const {
@@ -221,6 +250,19 @@ class VjpCheck {
     ++(wrong ? summary.wrong : summary.unseen);
     const std::size_t p = worst.probe;
     c = wrong ? map_character(move.of(probes_[p].answer[k]), move.slopes[p].value) : '~';
+  }
+
+  void locate_output(Finding& finding, std::size_t row) const {
+    finding.output = index_of(row, options_.output_shape);
+    for (const OutputPart& part : options_.parts) {
+      const std::size_t count = count_of(part.shape);
+      if (row < count) {
+        finding.output_name = part.name;
+        finding.output = index_of(row, part.shape);
+        return;
+      }
+      row -= count;
+    }
   }
 
   Mismatch judge_move(std::size_t k, std::size_t m) {
@@ -243,7 +285,7 @@ class VjpCheck {
       Mismatch now{located(k, report_.inputs[k], move), m, p,
                    std::isfinite(excess) ? excess : std::numeric_limits<double>::max()};
       describe_numbers(now.finding, a, n, probe, result);
-      if (!probe.dense()) now.finding.output = index_of(*probe.row, options_.output_shape);
+      if (!probe.dense()) locate_output(now.finding, *probe.row);
       if (worst.finding.verdict == Verdict::pass || worse_than(now, worst)) worst = std::move(now);
     }
     return worst;
@@ -320,7 +362,7 @@ class VjpCheck {
     const auto output = find_place(
         outputs(), [&](auto from, auto to) { return weighs({part_of(probe.weight, from, to)}); });
     if (!output) return;
-    finding.output = index_of(*output, options_.output_shape);
+    locate_output(finding, *output);
     weighs({{probe.weight[*output]}, output});
   }
 

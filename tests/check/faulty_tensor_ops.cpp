@@ -142,7 +142,7 @@ void add_parts(std::vector<FaultyOp>& all) {
 
 void add_saved(std::vector<FaultyOp>& all) {
   const char* const exps[] = {"x saved for y", "saved, then written to", "y detached in backward"};
-  const char* const causes[] = {"LOCAL DERIVATIVE", "", "NO GRADIENT"};
+  const char* const causes[] = {"LOCAL DERIVATIVE", "THROWS", "NO GRADIENT"};
   for (const int fault : {0, 1, 2}) {
     const auto f = [fault](const Tensors& in) {
       op::OddExp odd;

@@ -32,7 +32,7 @@ struct Checked {
   explicit Checked(bool weights = true) {
     REQUIRE(gradus_check_input(check, "x", 2, kShape, kX, 1) == 0);
     REQUIRE(gradus_check_input(check, nullptr, 2, kShape, kW, weights) == 0);
-    REQUIRE(gradus_check_output(check, 2, kShape) == 0);
+    REQUIRE(gradus_check_output(check, nullptr, 2, kShape) == 0);
   }
   ~Checked() { gradus_check_free(check); }
   Checked(const Checked&) = delete;
@@ -94,6 +94,43 @@ TEST_CASE("C interface: findings of the caller are added to the report") {
   CHECK(has(c.text(), "2 conditions"));
 }
 
+TEST_CASE("C interface: findings name the output of a function with several outputs") {
+  gradus_check* check = gradus_check_new("sum and square");
+  REQUIRE(gradus_check_input(check, "x", 2, kShape, kX, 1) == 0);
+  REQUIRE(gradus_check_output(check, "sum", 0, nullptr) == 0);
+  REQUIRE(gradus_check_output(check, "square", 2, kShape) == 0);
+  const gradus_forward f = [](void*, const double* const* x, double* y) {
+    y[0] = x[0][0] + x[0][1] + x[0][2] + x[0][3];
+    for (int i = 0; i < 4; ++i) y[1 + i] = x[0][i] * x[0][i];
+    return 0;
+  };
+  const gradus_vjp vjp = [](void* wrong, const double* const* x, const double* dy,
+                            double* const* dx) {
+    for (int i = 0; i < 4; ++i) dx[0][i] = dy[0] + 2 * x[0][i] * dy[1 + i];
+    if (wrong) dx[0][2] += dy[3];
+    return 0;
+  };
+  CHECK(gradus_check_run(check, f, vjp, nullptr, nullptr) == GRADUS_PASS);
+  int wrong = 0;
+  CHECK(gradus_check_run(check, f, vjp, nullptr, &wrong) == GRADUS_FAIL);
+  CHECK(has(gradus_check_report(check, "text"), "square[1,0]"));
+  CHECK(has(gradus_check_report(check, "json"), "\"output_name\": \"square\""));
+  gradus_check_free(check);
+}
+
+TEST_CASE("C interface: a derivative may be unimplemented, and callers may add notes") {
+  Checked c;
+  const gradus_vjp missing = [](void* check, const double* const*, const double*, double* const*) {
+    gradus_check_says(static_cast<gradus_check*>(check), "no rule");
+    return static_cast<int>(GRADUS_UNIMPLEMENTED);
+  };
+  CHECK(gradus_check_note(c.check, "early") == GRADUS_ERROR);
+  CHECK(gradus_check_run(c.check, product, missing, nullptr, c.check) == GRADUS_UNIMPLEMENTED);
+  CHECK(has(c.text(), "no rule"));
+  CHECK(gradus_check_note(c.check, "measured on a Tuesday") == 0);
+  CHECK(has(c.text(), "measured on a Tuesday"));
+}
+
 TEST_CASE("C interface: invalid calls are errors with a message") {
   Checked c;
   CHECK(gradus_check_set(c.check, "seed", 7) == 0);
@@ -133,7 +170,7 @@ TEST_CASE("C interface: a full check calls the function more often than a sample
   };
   gradus_check* check = gradus_check_new("twice");
   REQUIRE(gradus_check_input(check, "x", 1, kMany, x.data(), 1) == 0);
-  REQUIRE(gradus_check_output(check, 1, kMany) == 0);
+  REQUIRE(gradus_check_output(check, nullptr, 1, kMany) == 0);
   const auto calls_with = [&](const char* mode, double value) {
     int calls = 0;
     CHECK(gradus_check_set(check, mode, value) == 0);

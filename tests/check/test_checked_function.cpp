@@ -163,6 +163,46 @@ TEST_CASE("state: a derivative that differs between calls fails") {
   CHECK(report.inputs[0].cause.name == "NOT DETERMINISTIC");
 }
 
+TEST_CASE("state: results that differ by rounding are noise, not a change") {
+  passes(changing([](int n) { return 0x1p-52 * (n % 3); }));
+  passes(run_spoiled(products(), [calls = std::make_shared<int>(0)](Arguments& dx, const Arguments&,
+                                                                    const Values&) {
+    dx[0][1] *= 1 + 0x1p-52 * (++*calls % 3);
+  }));
+}
+
+TEST_CASE("float: a function that computes in float without saying so is inconclusive") {
+  Functions f = in_float(0, false);
+  f.ulp = std::numeric_limits<double>::epsilon();
+  undecided(run("f", f, products().inputs), "float");
+  const Functions steps{[](const Arguments& in) { return Values{std::floor(in[0][0])}; },
+                        [](const Arguments&, const Values&) { return Arguments{{0}}; }};
+  passes(run("steps", steps, {{"x", {}, {0.7}}}));
+  // Cancellation leaves few digits as well.
+  const Functions root{[](const Arguments& in) { return Values{std::sqrt(1 + in[0][0]) - 1}; },
+                       [](const Arguments& in, const Values& dy) {
+                         return Arguments{{dy[0] / 2 / std::sqrt(1 + in[0][0])}};
+                       }};
+  passes(run("root", root, {{"x", {}, {3.3e-9}}}));
+}
+
+TEST_CASE("unimplemented: a missing derivative has its own verdict") {
+  const Report report = run_spoiled(products(), [](Arguments&, const Arguments&, const Values&) {
+    throw check::Unimplemented("no rule");
+  });
+  CHECK(report.verdict == Verdict::unimplemented);
+  CHECK_FALSE(report);
+  CHECK(report.findings.front().note.find("no rule") != std::string::npos);
+  const auto forward = [](const Arguments&) -> Values { throw check::Unimplemented("complex"); };
+  undecided(run("f", {forward, products().vjp}, products().inputs), "complex");
+}
+
+TEST_CASE("shapes: a gradient of the wrong size has the cause SHAPE") {
+  const Report report = run_spoiled(
+      products(), [](Arguments& dx, const Arguments&, const Values&) { dx[1].pop_back(); });
+  CHECK(report.inputs[1].cause.name == "SHAPE");
+}
+
 TEST_CASE("throwing: a forward that throws is inconclusive, a derivative that throws fails") {
   const Case right = products();
   const auto throws = [](const Arguments&) -> Values { throw std::runtime_error("out of cheese"); };
@@ -173,6 +213,9 @@ TEST_CASE("throwing: a forward that throws is inconclusive, a derivative that th
   fails(run_spoiled(right, [](Arguments&, const Arguments&,
                               const Values&) { throw std::runtime_error("out of cheese"); }),
         "the derivative throws: out of cheese");
+  CHECK(run_spoiled(right, [](Arguments&, const Arguments&, const Values&) { throw 42; })
+            .inputs[0]
+            .cause.name == "THROWS");
   const auto close_by = [&right](const Arguments& in) {
     if (in[0][1] != -2) throw std::runtime_error("not here");
     return right.forward(in);

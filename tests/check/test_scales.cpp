@@ -331,6 +331,22 @@ void holds(const std::string& name, const Tally& tally) {
   CHECK(tally.undecided * 100 <= tally.right);
 }
 
+TEST_CASE("scales: a correct derivative never fails where terms of size 1 cancel near 0") {
+  using std::log, std::exp, std::sqrt;
+  const Function functions[] = {
+      each("log of exp", {}, [](auto x) { return log(exp(x)); }),
+      each("square root", {}, [](auto x) { return sqrt(1.0 + x) - 1.0; }),
+      each("product of exponentials", {}, [](auto x) { return log(exp(x) * exp(2.0 * x)); })};
+  Tally tally;
+  for (int power = 3; power <= 8; ++power) {
+    check::Random random(static_cast<std::uint64_t>(power));
+    for (int i = 0; i < 100; ++i)
+      for (const Function& f : functions)
+        tally.add(f, {std::pow(10.0, -power) * random.upstream()}, static_cast<std::uint64_t>(i));
+  }
+  holds("cancellation", tally);
+}
+
 TEST_CASE("scales: inputs that differ by factors of 1e1 to 1e12 are checked separately") {
   using std::log;
   Tally tally;

@@ -28,7 +28,7 @@ static int verdict(const char* name, gradus_vjp vjp) {
   const double x[] = {0.5, -1.25, 2.0};
   gradus_check* check = gradus_check_new(name);
   gradus_check_input(check, "x", 1, shape, x, 1);
-  gradus_check_output(check, 1, shape);
+  gradus_check_output(check, NULL, 1, shape);
   const int result = gradus_check_run(check, forward, vjp, NULL, NULL);
   fputs(result == GRADUS_ERROR ? gradus_check_error(check) : gradus_check_report(check, "text"),
         stdout);
