@@ -7,8 +7,8 @@ POINTER = ctypes.POINTER(ctypes.c_double)
 POINTERS = ctypes.POINTER(POINTER)
 FORWARD = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, POINTERS, POINTER)
 VJP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, POINTERS, POINTER, POINTERS)
-VERSION = 1
-VERDICTS = {0: "PASS", 1: "FAIL", 2: "INCONCLUSIVE"}
+VERSION = 2
+FAILED, UNIMPLEMENTED = 1, 3
 
 
 def _load():
@@ -21,9 +21,9 @@ def _load():
     for name, result, *arguments in (
             ("new", handle, text), ("free", None, handle), ("error", text, handle),
             ("input", number, handle, text, number, shape, POINTER, number),
-            ("output", number, handle, number, shape), ("set", number, handle, text, ctypes.c_double),
+            ("output", number, handle, text, number, shape), ("set", number, handle, text, ctypes.c_double),
             ("run", number, handle, FORWARD, VJP, FORWARD, handle), ("says", None, handle, text),
-            ("condition", number, handle, number, text, ctypes.POINTER(text)),
+            ("condition", number, handle, number, text, ctypes.POINTER(text)), ("note", number, handle, text),
             ("report", text, handle, text)):
         function = getattr(library, "gradus_check_" + name)
         function.restype, function.argtypes = result, arguments
@@ -33,12 +33,21 @@ def _load():
 _c = _load()
 
 
-class Handle:
-    """One check. Arrays are passed as flat sequences of doubles."""
+def _array_at(pointer, size):
+    return (ctypes.c_double * size).from_address(ctypes.addressof(pointer.contents)) if size else ()
 
-    def __init__(self, name):
+
+def copy_list(values, to):
+    to[:] = values
+
+
+class Handle:
+    """One check. Functions under test read inputs from ctypes arrays of doubles. `copy(values, to)` copies a result to
+    such an array; `to` has as many elements as the result must have."""
+
+    def __init__(self, name, copy=copy_list):
         self._check = ctypes.c_void_p(_c.gradus_check_new(name.encode()))
-        self._sizes, self._wanted, self._output, self._raised = [], [], 1, None
+        self._copy, self._sizes, self._wanted, self._output, self._raised = copy, [], [], 0, None
 
     def __del__(self):
         _c.gradus_check_free(self._check)
@@ -55,17 +64,18 @@ class Handle:
         self._sizes.append(len(values))
         self._wanted.append(wanted)
 
-    def output(self, shape, size):
-        self._do(_c.gradus_check_output, len(shape), (ctypes.c_int64 * len(shape))(*shape))
-        self._output = size
+    def output(self, shape, size, name=None):
+        """Adds an output. The functions under test return all outputs in one sequence."""
+        self._do(_c.gradus_check_output, name and name.encode(), len(shape), (ctypes.c_int64 * len(shape))(*shape))
+        self._output += size
 
     def set(self, option, value):
         self._do(_c.gradus_check_set, option.encode(), float(value))
 
     def run(self, forward, vjp, reference):
-        """forward(lists) returns a flat list; vjp(lists, list) returns a flat list or None per input."""
+        """forward(inputs) returns the output; vjp(inputs, dy) returns a gradient or None per input."""
         functions = self._forward(forward), VJP(lambda _, x, dy, dx: self._calls(
-            lambda: self._write_gradients(vjp(self._inputs(x), dy[:self._output]), dx)))
+            lambda: self._write_gradients(vjp(self._inputs(x), _array_at(dy, self._output)), dx)))
         reference = self._forward(reference) if reference else FORWARD()
         self._do(_c.gradus_check_run, *functions, reference, None)
         if self._raised and not isinstance(self._raised, Exception):
@@ -75,6 +85,9 @@ class Handle:
         self._do(_c.gradus_check_condition, k, note and note.encode(),
                  (ctypes.c_char_p * 3)(*(part.encode() for part in cause)))
 
+    def note(self, text):
+        self._do(_c.gradus_check_note, text.encode())
+
     def text(self, colour=False):
         return _c.gradus_check_report(self._check, b"colour" if colour else b"text").decode()
 
@@ -82,20 +95,20 @@ class Handle:
         return json.loads(_c.gradus_check_report(self._check, b"json"))
 
     def _inputs(self, x):
-        return [x[k][:size] for k, size in enumerate(self._sizes)]
+        return [_array_at(x[k], size) for k, size in enumerate(self._sizes)]
 
     def _calls(self, call):
         """Returns 0 if call() succeeds. Otherwise the exception is added to the report."""
         try:
             if self._raised:
-                return 1
+                return FAILED
             call()
             return 0
         except BaseException as error:  # exceptions must not cross the C interface
             if not isinstance(error, Exception):
                 self._raised = error
             _c.gradus_check_says(self._check, f"{type(error).__name__}: {error}".encode())
-            return 1
+            return UNIMPLEMENTED if is_unimplemented(error) else FAILED
 
     def _forward(self, f):
         def call(_, x, y):
@@ -107,8 +120,14 @@ class Handle:
             if self._wanted[k]:
                 self._write(gradient, dx[k], self._sizes[k], f"the gradient of input {k} has")
 
-    @staticmethod
-    def _write(values, to, size, what):
+    def _write(self, values, to, size, what):
         if len(values) != size:
-            raise ValueError(f"{what} {len(values)} numbers, not {size}")
-        ctypes.memmove(to, (ctypes.c_double * size)(*values), 8 * size)
+            raise ValueError(f"{what} {len(values)} values, not {size}")
+        if size:
+            self._copy(values, _array_at(to, size))
+
+
+def is_unimplemented(error):
+    """torch raises RuntimeError for a missing derivative."""
+    return isinstance(error, NotImplementedError) or (isinstance(error, RuntimeError) and "derivative" in str(error) and
+                                                      "not implemented" in str(error))

@@ -1,6 +1,7 @@
 """Conditions under which otherwise correct gradients may be wrong. Each one compares two gradients."""
 import contextlib
 import math
+import time
 import warnings
 
 import torch
@@ -40,7 +41,8 @@ def laid_out(x, how):
         return x.permute(list(reversed(range(x.dim())))).contiguous().permute(list(reversed(range(x.dim()))))
     step, margin = (2, 0) if how == "every second" else (1, 2)
     sizes = [n + 2 * margin + 1 for n in x.shape[:-1]] + [n * step + 2 * margin + 1 for n in x.shape[-1:]]
-    frame = torch.full(sizes or [5], math.nan if x.is_floating_point() else 0, dtype=x.dtype)
+    nan = x.is_floating_point() or x.is_complex()
+    frame = torch.full(sizes or [5], math.nan if nan else 0, dtype=x.dtype)
     view = frame[tuple(slice(margin, margin + n * (step if i == x.dim() - 1 else 1), step if i == x.dim() - 1 else 1)
                        for i, n in enumerate(x.shape))] if x.dim() else frame[2]
     return view.copy_(x)
@@ -65,16 +67,28 @@ def nan_in_fresh_memory():
             torch.set_deterministic_debug_mode(before)
 
 
+def real(tensor):
+    tensor = tensor.detach()
+    return (torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor).double()
+
+
 class Conditions:
-    def __init__(self, checked, handle, seed):
+    """Adds its findings to the handle's report. Skips conditions after `until` on the monotonic clock."""
+
+    def __init__(self, checked, handle, seed, resolution, until):
         self._s, self._handle, self._random = checked, handle, torch.Generator().manual_seed(seed + 100)
-        self._reported = set()
+        self._reported, self._resolution, self._until, self._skipped = set(), resolution, until, 0
         self.x = checked.x
         y = checked.call(self.x).detach()
         self.dy = self._other(y)
         self.y, self.dx = checked.run([t.clone() for t in self.x], self.dy.clone())
 
     def run(self):
+        self._run()
+        if self._skipped:
+            self._handle.note(f"the budget left no time for {self._skipped} conditions")
+
+    def _run(self):
         failed = len(self._reported)
         if not self._writes():
             return  # the inputs have changed
@@ -94,11 +108,16 @@ class Conditions:
 
     def _other(self, like, size=1.0):
         """Random values in ±[1.5, 2.5) size."""
-        sign = torch.rand(like.shape, generator=self._random) < 0.5
-        return ((1.5 + torch.rand(like.shape, generator=self._random)) * (1 - 2.0 * sign) * size).to(like.dtype)
+        shape = (*like.shape, 2) if like.is_complex() else like.shape
+        sign = torch.rand(shape, generator=self._random) < 0.5
+        values = (1.5 + torch.rand(shape, generator=self._random)) * (1 - 2.0 * sign) * size
+        return (torch.view_as_complex(values) if like.is_complex() else values).to(like.dtype)
 
     def _same(self, what, cause, run, expected=None):
         """Compares run(), which returns (y or None, dx), with `expected` or the result without the condition."""
+        if self._until and time.monotonic() > self._until:
+            self._skipped += 1
+            return True
         y, dx = expected or (self.y, self.dx)
         try:
             found_y, found = run()
@@ -117,14 +136,17 @@ class Conditions:
         if found.shape != expected.shape:
             return self._report(k or 0, cause, f"{what}: {name} has the shape {list(found.shape)}, not "
                                              f"{list(expected.shape)}")
-        a, b = found.detach().double(), expected.detach().double()
+        a, b = real(found), real(expected)
         apart = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs().nan_to_num(math.inf, math.inf))
         if apart.numel() == 0 or not apart.max() > 0:
             return self._report(k or 0)
         if rounding is None:
             n = max(self.y.numel(), *(t.numel() for t in self.x))
             rounding = 64 * math.sqrt(n) * torch.finfo(self.y.dtype).eps
-            rounding = rounding * (b.abs().nan_to_num(0, 0, 0).max() + self._carried(k))
+            largest = b.abs().nan_to_num(0, 0, 0).max()
+            rounding = rounding * (largest + self._carried(k)) + self._resolution * largest
+        if torch.is_tensor(rounding) and rounding.dim() and found.is_complex():
+            rounding = rounding.unsqueeze(-1).expand(a.shape)
         worst = (apart / rounding).argmax() if torch.is_tensor(rounding) and rounding.dim() else apart.argmax()
         limit = rounding.reshape(-1)[worst] if torch.is_tensor(rounding) and rounding.dim() else rounding
         if apart.reshape(-1)[worst] <= limit:
@@ -150,7 +172,7 @@ class Conditions:
         change = (moved - before).abs().nan_to_num(0, 0, 0).max()
         terms = 0
         if k is not None and self.y.numel():
-            unit = float(self.x[k].detach().square().mean().sqrt()) or 1.0
+            unit = float(self.x[k].detach().abs().square().mean().sqrt()) or 1.0
             terms = self.dy.abs().max() * self.y.abs().nan_to_num(0, 0, 0).max() / unit
         return change / nudge + terms
 
@@ -211,7 +233,7 @@ class Conditions:
         leaves = self._s.leaves(self.x)
         for t, g in zip(leaves, before or leaves):
             t.grad = g.clone() if before and g is not None else None
-        x = [t * 1.0 if beside and t.requires_grad else t for t in leaves]
+        x = [t * 1.0 if beside and t.requires_grad and k < self._s.given else t for k, t in enumerate(leaves)]
         outputs = [self._s.call(x) for _ in range(graphs)]
         if beside:
             outputs += [t for t in x if t.requires_grad]
@@ -230,8 +252,10 @@ class Conditions:
         thrice = [None if g is None else 3 * g for g in self.dx]
         self._same("with an existing .grad", ACCUMULATION, lambda: self._backward(
             [self.dy], before=other), (None, self._added(self.dx, other)))
-        self._same("for repeated backward passes with the same dy", ACCUMULATION, lambda: self._backward(
-            [self.dy, self.dy, self.dy]), (None, thrice))
+        repeats = self._s.grad is torch.autograd.grad  # functions that need backward() may free their state in it
+        if repeats:
+            self._same("for repeated backward passes with the same dy", ACCUMULATION, lambda: self._backward(
+                [self.dy, self.dy, self.dy]), (None, thrice))
         self._same("after a call of f with other inputs", STATE, self._after_another_call)
         self._same("for the sum of f(x) and 2 f(x)", ACCUMULATION, lambda: self._backward(
             [self.dy, 2 * self.dy], graphs=2), (None, thrice))
@@ -244,12 +268,15 @@ class Conditions:
             first = self._s.gradients(y, x, self.dy, retain_graph=True)
             self._s.gradients(y, x, 2 * self.dy)
             return None, first
-        self._same("in the gradients of the first backward pass after a second one", ACCUMULATION, first_stay)
+        if repeats:
+            self._same("in the gradients of the first backward pass after a second one", ACCUMULATION, first_stay)
 
     def _after_another_call(self):
         x = self._s.leaves(self.x)
         y = self._s.call(x)
-        self._s.call([t * (1 + self._other(t) / 8) if w else t for t, w in zip(self.x, self._s.wanted)])
+        # Parameters stay, because a backward pass that calls forward again reads them.
+        self._s.call([t * (1 + self._other(t) / 8) if w and k < self._s.given else x[k]
+                      for k, (t, w) in enumerate(zip(self.x, self._s.wanted))])
         return None, self._s.gradients(y, x, self.dy)
 
     def _same_twice(self):
@@ -280,11 +307,11 @@ class Conditions:
 
     def _float32(self):
         """|g32 - g64| <= 8 √n 2⁻²⁴ (|J|ᵀ|dy| + effect of rounding x); see check/precision.cpp."""
-        rough = self._s.converted(self.x, torch.float32)
-        dy = self.dy.float()
+        rough = self._s.converted(self.x, False)
+        dy = self._s.converted([self.dy], False)[0]
         found = self._s.run(rough, dy)[1]
         there = Conditions.__new__(Conditions)
-        there.__dict__.update(self.__dict__, x=self._s.converted(rough, torch.float64), dy=dy.double())
+        there.__dict__.update(self.__dict__, x=self._s.converted(rough, True), dy=self._s.converted([dy], True)[0])
         there.y, there.dx = self._s.run(there.x, there.dy)
         rows = torch.diag(there.dy.reshape(-1)) if there.dy.numel() <= 256 else there.dy.reshape(1, -1)
         parts = [self._s.run(there.x, row.reshape(there.dy.shape))[1] for row in rows]
