@@ -50,6 +50,7 @@ struct gradus_check {
     if (const int code = f(pointers.data()); code != 0) {
       if (message.empty()) message = "the function returned a value other than 0";
       if (code == GRADUS_UNIMPLEMENTED) throw Unimplemented(message);
+      if (code == GRADUS_SHAPE) throw Abort{Verdict::fail, message, {"SHAPE"}};
       throw std::runtime_error(message);
     }
     for (std::size_t k = 0; k < x.size(); ++k) x[k].inspect(function, inputs[k].name, false);

@@ -29,6 +29,7 @@ enum {
   GRADUS_FAIL = 1,
   GRADUS_INCONCLUSIVE = 2,
   GRADUS_UNIMPLEMENTED = 3,
+  GRADUS_SHAPE = 4,
   GRADUS_ERROR = -1
 };
 
@@ -36,7 +37,8 @@ enum {
 typedef int (*gradus_forward)(void* user, const double* const* x, double* y);
 
 // Writes the gradient of input k to dx[k], which is NULL if k is not differentiable. Returns 0 on
-// success, or GRADUS_UNIMPLEMENTED if the derivative does not exist yet.
+// success, GRADUS_UNIMPLEMENTED if the derivative does not exist yet, or GRADUS_SHAPE if it has a
+// wrong number of values.
 typedef int (*gradus_vjp)(void* user, const double* const* x, const double* dy, double* const* dx);
 
 // Returns the GRADUS_CHECK_VERSION of the linked library.

@@ -5,6 +5,7 @@ The environment variables CXX (default: c++) and CXXFLAGS (default: -O1) select 
 import base64
 import hashlib
 import os
+import pathlib
 import re
 import shlex
 import subprocess
@@ -35,12 +36,11 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
     info = f"gradus_check-{version()}.dist-info"
     files = {f"{info}/METADATA": f"Metadata-Version: 2.1\nName: gradus-check\nVersion: {version()}\nLicense: MIT\n",
              f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: gradus\nRoot-Is-Purelib: false\nTag: {tag}\n",
-             f"{info}/entry_points.txt": "[pytest11]\ngradus_check = gradus_check._pytest\n"}
+             f"{info}/entry_points.txt": "[pytest11]\ngradus_check = gradus_check._pytest\n"
+                                         "[console_scripts]\ngradus-check = gradus_check.hunt:run\n"}
     files = {name: text.encode() for name, text in files.items()}
-    for name in sorted(os.listdir(os.path.join(HERE, "gradus_check"))):
-        if name.endswith(".py"):
-            with open(os.path.join(HERE, "gradus_check", name), "rb") as source:
-                files["gradus_check/" + name] = source.read()
+    for path in sorted(pathlib.Path(HERE, "gradus_check").rglob("*.py")):
+        files[path.relative_to(HERE).as_posix()] = path.read_bytes()
     with tempfile.TemporaryDirectory() as folder:
         library = os.path.join(folder, "libgradus_check.so")
         compile_library(library)

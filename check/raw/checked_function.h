@@ -205,6 +205,8 @@ class CheckedFunction {
       return call();
     } catch (const Damage& damage) {
       throw Abort{Verdict::fail, damage.what()};
+    } catch (const Abort&) {
+      throw;
     } catch (const BadInput&) {
       throw;
     } catch (const Unimplemented& error) {

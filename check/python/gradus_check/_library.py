@@ -8,7 +8,7 @@ POINTERS = ctypes.POINTER(POINTER)
 FORWARD = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, POINTERS, POINTER)
 VJP = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, POINTERS, POINTER, POINTERS)
 VERSION = 2
-FAILED, UNIMPLEMENTED = 1, 3
+FAILED, UNIMPLEMENTED, SHAPE = 1, 3, 4
 
 
 def _load():
@@ -39,6 +39,10 @@ def _array_at(pointer, size):
 
 def copy_list(values, to):
     to[:] = values
+
+
+class WrongShape(ValueError):
+    """A gradient has not as many values as its input."""
 
 
 class Handle:
@@ -108,7 +112,7 @@ class Handle:
             if not isinstance(error, Exception):
                 self._raised = error
             _c.gradus_check_says(self._check, f"{type(error).__name__}: {error}".encode())
-            return UNIMPLEMENTED if is_unimplemented(error) else FAILED
+            return SHAPE if isinstance(error, WrongShape) else UNIMPLEMENTED if is_unimplemented(error) else FAILED
 
     def _forward(self, f):
         def call(_, x, y):
@@ -122,7 +126,7 @@ class Handle:
 
     def _write(self, values, to, size, what):
         if len(values) != size:
-            raise ValueError(f"{what} {len(values)} values, not {size}")
+            raise (ValueError if what.startswith("forward") else WrongShape)(f"{what} {len(values)} values, not {size}")
         if size:
             self._copy(values, _array_at(to, size))
 

@@ -1,0 +1,175 @@
+"""Checks a call and classifies what is wrong."""
+import gradus_check
+
+from .vary import EDGES, SCALES, structure_of
+
+ACCURACY = 1e-3  # a smaller error, relative to the largest derivative, is an approximation
+
+
+def restored(call, args):
+    """The arguments as the function takes them, in double precision."""
+    if not call.kind.startswith("torch"):
+        return args
+    import numpy
+    import torch
+
+    def tensor(a):
+        if not isinstance(a, numpy.ndarray):
+            return a
+        t = torch.from_numpy(numpy.array(a))
+        return t.to(torch.complex128 if t.is_complex() else torch.float64) if a.dtype.kind in "fc" else t
+    return [tensor(a) for a in args]
+
+
+def takes(call, args, kwargs):
+    """True if the function accepts the arguments and returns a finite, nonempty, differentiable result."""
+    import numpy
+    try:
+        if not call.kind.startswith("torch"):
+            y = numpy.asarray(call.function(*args, **kwargs))
+            return y.size > 0 and y.dtype.kind in "fc" and bool(numpy.isfinite(y).all())
+        import torch
+        inputs = [a.requires_grad_() if isinstance(a, torch.Tensor) and (a.is_floating_point() or a.is_complex()) else a
+                  for a in restored(call, args)]
+        y = call.function(*inputs, **kwargs)
+        every = [v for v in (y if isinstance(y, (list, tuple)) else [y]) if isinstance(v, torch.Tensor)]
+        return any(v.requires_grad and v.numel() for v in every) and all(
+            bool(torch.isfinite(v).all()) for v in every if v.is_floating_point() or v.is_complex())
+    except Exception:  # pylint: disable=broad-except
+        return False
+
+
+def check(call, args, kwargs, budget, conditions, second="auto", mapped=None):
+    """The report on one call."""
+    names = call.argument_names()
+    if call.kind == "autograd primitive":
+        return _check_primitive(call, args, kwargs, budget, names, mapped)
+    if call.kind == "jax function":
+        return _check_jax(call, args, kwargs, budget, names)
+    tensors = restored(call, args)
+    function = call.function if mapped is None else lambda *x, **k: mapped(call.function, x, k)
+    return gradus_check.torch(function, *tensors, kwargs=kwargs, name=call.name, names=names, second=second,
+                              conditions=conditions, budget=budget)
+
+
+def _check_primitive(call, args, kwargs, budget, names, mapped):
+    import numpy
+    from autograd.core import primitive_vjps
+    at = [k for k in call.wanted if isinstance(args[k], numpy.ndarray) and args[k].dtype.kind in "fc"]
+
+    def full(x):
+        every = list(args)
+        for k, value in zip(at, x):
+            every[k] = _like_order(value if not mapped or k not in mapped else mapped[k][0](value), args[k])
+        return every
+
+    def f(*x):
+        return call.function(*full(x), **kwargs)
+
+    def vjp(*arguments):
+        *x, dy = arguments
+        every = full(x)
+        dx = primitive_vjps[call.function](tuple(at), call.function(*every, **kwargs), tuple(every), kwargs)(dy)
+        return tuple(mapped[k][1](value, g) if mapped and k in mapped else g for k, value, g in zip(at, x, dx))
+    return gradus_check.check(f, vjp, *(args[k] for k in at), name=call.name, names=[names[k] for k in at],
+                              conjugate=True, budget=budget)
+
+
+def _like_order(value, like):
+    import numpy
+    return numpy.asfortranarray(value) if like.flags.f_contiguous and not like.flags.c_contiguous else value
+
+
+def _check_jax(call, args, kwargs, budget, names):
+    import jax
+    import numpy
+    at = [k for k, a in enumerate(args) if isinstance(a, numpy.ndarray) and a.dtype.kind in "fc"]
+
+    def f(*x):
+        every = list(args)
+        for k, value in zip(at, x):
+            every[k] = value
+        return call.function(*every, **kwargs)
+
+    def vjp(*arguments):
+        *x, dy = arguments
+        return tuple(numpy.asarray(g) for g in jax.vjp(f, *x)[1](dy))
+    return gradus_check.check(f, vjp, *(args[k] for k in at), name=call.name, names=[names[k] for k in at],
+                              conjugate=True, budget=budget)
+
+
+def on_the_manifold(args, torch):
+    """Maps that keep structured inputs where they are and their changes on a manifold: a wrapper of torch functions, or
+    pairs of a map and its vjp for NumPy. None if no input has a structure."""
+    import numpy
+    structures = {k: structure_of(a) for k, a in enumerate(args) if isinstance(a, numpy.ndarray)}
+    chosen = {k: _MAPS[s] for k, s in structures.items() if s in _MAPS}
+    if not chosen or not torch:
+        return chosen or None
+    return lambda f, x, options: f(*(chosen[k][0](t) if k in chosen else t for k, t in enumerate(x)), **options)
+
+
+def _symmetric(x):
+    return (x + x.swapaxes(-1, -2)) / 2
+
+
+def _sum(x):
+    return x.sum(-1)[..., None]
+
+
+_MAPS = {"spd": (_symmetric, lambda x, g: _symmetric(g)), "symmetric": (_symmetric, lambda x, g: _symmetric(g)),
+         "simplex": (lambda x: x / _sum(x), lambda x, g: (g - _sum(g * x) / _sum(x)) / _sum(x)),
+         "unit": (lambda x: x / _sum(x * x)**0.5, lambda x, g: (g - x * _sum(g * x) / _sum(x * x)) / _sum(x * x)**0.5)}
+
+
+def without_gauge(f, x, options):
+    """Orthonormal columns Q of a result, which are right up to a rotation, as the projection Q Qᵀ."""
+    import torch
+
+    def projected(y):
+        if isinstance(y, (list, tuple)):
+            return tuple(projected(v) for v in y)
+        if not isinstance(y, torch.Tensor) or y.dim() < 2 or y.shape[-1] >= y.shape[-2] or not y.is_floating_point():
+            return y
+        gram = y.detach().mT @ y.detach()
+        return y @ y.mT if torch.allclose(gram, torch.eye(y.shape[-1], dtype=y.dtype)) else y
+    return projected(f(*x, **options))
+
+
+def is_tangent(report, args, names):
+    """True if the failing inputs hold unit quaternions, and their gradients have a component that is always 0: the
+    convention of Lie group libraries, whose gradients live in the tangent space."""
+    import numpy
+    failing = [i for i in report.json()["inputs"] if i["wrong"]]
+    for entry in failing:
+        a = args[names.index(entry["name"])] if entry["name"] in names else None
+        if not isinstance(a, numpy.ndarray) or a.ndim == 0 or a.shape[-1] < 4:
+            return False
+        width, marks = a.shape[-1], entry["map"]
+        quaternion = any(numpy.abs(numpy.linalg.norm(a[..., i:i + 4], axis=-1) - 1).max() < 1e-5
+                         for i in range(width - 3))
+        columns = [set(marks[c::width]) for c in range(width)]
+        if not quaternion or not any(c <= {"0", "."} and "0" in c for c in columns):
+            return False
+    return bool(failing)
+
+
+def classified(report, label):
+    """(order, class, error, causes, names of wrong inputs) of a report that is not a PASS."""
+    order = 1 if report.second is None or report.json()["verdict"] != "PASS" else 2
+    found = report.json() if order == 1 else report.second.json()
+    causes = {i["name"]: i["cause"] for i in found["inputs"] if i["cause"]}
+    wrong = [i["name"] for i in found["inputs"] if i["wrong"] or i["cause"]]
+    error = max((i["error"] for i in found["inputs"] if i["wrong"]), default=0)
+    if found["verdict"] == "UNIMPLEMENTED":
+        kind = "unimplemented"
+    elif "THROWS" in causes.values():
+        kind = "throws"
+    elif label.startswith(EDGES) or set(causes.values()) == {"LEAK"} or (label.startswith(SCALES) and not causes):
+        kind = "edge"
+    elif set(causes.values()) == {"PRECISION"} or (0 < error < ACCURACY and not set(causes.values()) & {
+            "WANTS", "SHAPE", "ACCUMULATION", "KEEPS STATE"}):
+        kind = "accuracy"
+    else:
+        kind = "wrong"
+    return order, kind, error, causes, wrong
