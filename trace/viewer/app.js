@@ -6,6 +6,7 @@
 //                              are marked. With keep, an earlier comparison stays.
 //   app.restart(trace)         shows a new trace from its start, without a comparison.
 //   app.recompute()            recomputes values from the recorded ops, and returns what differs.
+//   app.math(formula)          returns a formula as a <math> element.
 //
 // `app` is the only global. Mount once. The viewer listens only inside its element and leaves the
 // address alone, unless it is a page of its own: mount(element, trace, {page: true}). Its elements
@@ -39,7 +40,7 @@ const app = {
     Object.assign(app, {other, otherName: 'before the change', replaced: true});
     const {cell} = state, same = cell && String(t.tensor(cell.id)?.shape) ===
       String(before.tensor(cell.id)?.shape);
-    const s = t.stepAt.has(state.s) ? state.s : firstStep(t);
+    const s = sameStep(before, t, state.s) ? state.s : firstStep(t);
     app.state = {...state, s, cell: same ? cell : null};
     app.render();
   },
@@ -60,6 +61,7 @@ const app = {
   },
   /** Recomputes values of the current trace: {cells, unknown, failed}. */
   recompute() { return recompute(app.t, {cells: 0, unknown: 0, failed: []}); },
+  math,
   /** Handles a key that was pressed outside the viewer. */
   key(event) { onKey(event); },
   at() { return app.t.stepAt.get(app.state.s) ?? 0; },
@@ -150,6 +152,13 @@ const app = {
 };
 
 const parsed = trace => typeof trace === 'string' ? JSON.parse(trace) : trace;
+
+/** True if a step is the same operation in traces a and b. If a shows it, b must show it, too. */
+function sameStep(a, b, key) {
+  const [old, now] = [a, b].map(t => t.steps[t.stepAt.get(key)]);
+  const inside = (t, {op}) => !op || equationOps(t).includes(op);
+  return old && now && old.op?.op === now.op?.op && (inside(b, now) || !inside(a, old));
+}
 
 /** The tensors of b in the places of those of a: results, inputs, and their gradients. */
 function twinTensors(a, b) {

@@ -115,10 +115,16 @@ const item = (id, chosen, text, props) => h('div', {role: 'option', class: 'item
   'aria-selected': String(id === chosen), onclick: () => app.go({t: id}), ...props}, text);
 
 // ---- every gradient ----
+/** The tensor of which another is a view, if it has a gradient, too. */
+function viewed(t, id) {
+  const op = t.producer.get(id);
+  return op && kKeepsNames.test(op.op) && t.entries.has(op.in[0]) ? viewed(t, op.in[0]) : id;
+}
 function ledgerView() {
-  const {t} = app, targets = app.once('targets', () => [...t.entries.keys()]), step = app.step();
+  const {t} = app, step = app.step();
+  const targets = app.once('targets', () => [...t.entries.keys()].filter(id => viewed(t, id) === id));
   if (!targets.length) return [note('No gradient was recorded.')];
-  const wanted = app.state.t ?? (step?.visit ? step.visit.gin[0]?.to : step?.op?.out);
+  const wanted = viewed(t, app.state.t ?? (step?.visit ? step.visit.gin[0]?.to : step?.op?.out));
   const id = t.entries.has(wanted) ? wanted : targets[0], all = t.entries.get(id);
   const entry = e => h('div.entry', {},
     para(ledgerLine(t, e), ' ', e.visit != null &&
