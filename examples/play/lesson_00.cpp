@@ -45,8 +45,9 @@ class Nano final : public Training {
   nlohmann::json picture() override {
     nano::GPT writer = model_;  // shares the weights, but draws its own random numbers
     std::string sample;
-    for (const std::size_t byte : nano::write(writer, 200)) sample += static_cast<char>(byte);
-    return {{"sample", sample}};
+    for (const std::size_t byte : nano::write(writer, 100))
+      sample += byte < ' ' ? '\n' : static_cast<char>(byte);
+    return {{"sample", sample.substr(1)}};  // without the line break from which it starts
   }
 
  private:

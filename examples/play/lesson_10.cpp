@@ -20,9 +20,8 @@ Lesson lesson_10() {
         {},
         {},
         {"attention is written out, one operation per line of the formula.",
-         "the program computes the same attention again, with the fused kernel. All of q · kᵀ, "
-         "softmax and · v is one operation, which does not store q kᵀ. Every value and "
-         "gradient is the same as before."}}}};
+         "the program computes the same attention again, in one operation: the fused kernel, which "
+         "does not store `q kᵀ`. The results are the same up to rounding."}}}};
 }
 
 }  // namespace gradus::play

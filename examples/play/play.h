@@ -50,7 +50,7 @@ const char* play_error(void);
  *   bug     the choices are the lines of a backward pass, of which one is wrong; `source` is the
  *           URL of the bug's report, and is "" for the other kinds
  *
- * Leading spaces of a line are its indentation. */
+ * Leading spaces of a line are its indentation. A text between backticks is a formula. */
 const char* play_exercises(void);
 
 /* Runs the gradient checker on the choice with index `choice`, from 0, of an exercise. Returns

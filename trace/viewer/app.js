@@ -6,6 +6,7 @@
 //                              are marked. With keep, an earlier comparison stays.
 //   app.restart(trace)         shows a new trace from its start, without a comparison.
 //   app.recompute()            recomputes values from the recorded ops, and returns what differs.
+//   app.changes(trace)         returns gradients that replace() would change.
 //   app.math(formula)          returns a formula as a <math> element.
 //
 // `app` is the only global. Mount once. The viewer listens only inside its element and leaves the
@@ -62,6 +63,19 @@ const app = {
   /** Recomputes values of the current trace: {cells, unknown, failed}. */
   recompute() { return recompute(app.t, {cells: 0, unknown: 0, failed: []}); },
   math,
+  /** The gradients of leaves that a new trace would change: [{name, id, i, was, now}], one value of
+      each. */
+  changes(trace) {
+    const t = openTape(parsed(trace)), twins = twinTensors(t, app.t), found = [];
+    for (const {leaf} of t.deposits) {
+      const g = gradOf(t, leaf), v = values(g), old = values(app.t.tensor(twins.get(g?.id)));
+      const i = v && v.length === old?.length ? v.findIndex((x, k) => x !== old[k]) : -1;
+      if (i < 0 || !isFinite(v[i])) continue;
+      const index = shownIndex(g, i).map(n => `[${n}]`).join('');
+      found.push({name: `d${symbolOf(t, leaf)}${index}`, id: g.id, i, was: old[i], now: v[i]});
+    }
+    return found;
+  },
   /** Handles a key that was pressed outside the viewer. */
   key(event) { onKey(event); },
   at() { return app.t.stepAt.get(app.state.s) ?? 0; },
