@@ -208,7 +208,7 @@ async function accessible(b) {
     for (const lesson of [10, 5, 18]) {
       await open(b);
       await b.run(`openState({lesson: ${lesson}})`);
-      await b.run(`for (const each of document.querySelectorAll('#play details'))
+      await b.run(`for (const each of document.querySelectorAll('.side details'))
         each.open = true;`);
       assert.deepEqual([lesson, width, dark, ...await violations(b)], [lesson, width, dark]);
       assert.ok(await b.run('document.documentElement.scrollWidth <= innerWidth'), 'too wide');
