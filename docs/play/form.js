@@ -54,7 +54,8 @@ function fits(value, {kind, value: example}) {
   const single = each => ['number', 'string'].includes(typeof each);
   if (kind === 'text') return typeof value === 'string';
   if (!Array.isArray(example)) return single(value);
-  return kind === 'rows' ? Array.isArray(value) && value.length > 0 && value.every(row) : row(value);
+  const filled = Array.isArray(value) && value.length > 0;
+  return kind === 'rows' ? filled && value.every(row) : row(value);
 }
 
 /** The text of an input as a number; other texts are sent as they are, and the engine objects. */

@@ -192,8 +192,8 @@ function backwardCell(t, entry, i) {
   } catch { return {why: 'its shapes are not supported'}; }
 }
 
-/** The arithmetic of any value: {e, value, recorded, agrees, parts, note, step}; `from`: the tensors
-    that `parts` index; `factors`: the forward cells in the factors of a gradient. */
+/** The arithmetic of any value: {e, value, recorded, agrees, parts, note, step}; `from`: the
+    tensors that `parts` index; `factors`: the forward cells in the factors of a gradient. */
 function cellArithmetic(t, id, i) {
   const op = t.producer.get(id), entry = t.origin.get(id), kind = (t.tensor(id) || {}).kind;
   if (op) return {...forwardCell(t, op, i), from: op.in, step: 'f' + op.id};

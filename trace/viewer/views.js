@@ -126,7 +126,8 @@ function viewed(t, id) {
 }
 function ledgerView() {
   const {t} = app, step = app.step();
-  const targets = app.once('targets', () => [...t.entries.keys()].filter(id => viewed(t, id) === id));
+  const isOwn = id => viewed(t, id) === id;
+  const targets = app.once('targets', () => [...t.entries.keys()].filter(isOwn));
   if (!targets.length) return [note('No gradient was recorded.')];
   const wanted = viewed(t, app.state.t ?? (step?.visit ? step.visit.gin[0]?.to : step?.op?.out));
   const id = t.entries.has(wanted) ? wanted : targets[0], all = t.entries.get(id);
