@@ -3,8 +3,8 @@
 // x[i]. Does not use the DOM.
 
 // An expression: value v; derivative d[k] with respect to args[k], and size a[k] of the terms that
-// cancel in it; text s() with precedence p: 3 a name or number, 2 a product, 1 a sum. A product is
-// linear in each of its first `linear` args, which may be the only one.
+// cancel in it; text s() with precedence p: 3 a name or number, 2 a product, 1 a sum. The derivative
+// by one of the first `linear` args depends only on the others.
 const made = (v, args, d, p, s, a) => ({v, args, d, a: a || d, p, s});
 const constant = (v, text) => ({v, p: v < 0 ? 1 : 3, s: () => text || short(v)});
 const cellOf = (k, i, v) => ({v, k, i, p: v < 0 ? 1 : 3, s: () => short(v)});
