@@ -227,6 +227,8 @@ const cases = {
     assert.ok(!await b.run(shown));
     assert.equal(await b.run('app.state.cell !== null'), true);
     await edit('1');
+    await b.run("document.querySelector('#guess button').click()");  // no answer: not counted
+    assert.equal(await b.run(verdict), '');
     await edit('3');
     await b.run(`document.getElementById('answer').value = '${right}'.replace('−', '-'),
         document.querySelector('#guess button').click()`);
