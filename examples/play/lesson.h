@@ -74,7 +74,8 @@ class Training {
 
 /// A function of a lesson. Either `run` or `train` is set. `call` is the C++ call, with {field} for
 /// each value. If it is empty, the call is name(field, field, …). `passes` has a sentence for each
-/// backward pass of `run`, or for none, with backticks around formulas. `untraced` says why steps have no trace, if they have none.
+/// backward pass of `run`, or for none, with backticks around formulas. `untraced` says why steps
+/// have no trace, if they have none.
 struct Part {
   std::string name, title;
   std::vector<Field> fields;
