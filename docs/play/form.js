@@ -6,6 +6,7 @@ const form = {
 
   open(part, values, changed) {
     form.fields = part.fields;
+    form.last = null;
     form.values = {};
     for (const field of part.fields)
       form.values[field.name] = structuredClone(

@@ -153,6 +153,7 @@ async function openFile(file) {
     const text = await file.text();
     const body = text.match(/<script type="application\/json" id="tape"[^>]*>([^]*?)<\/script>/);
     byName('viewer').hidden = false;
+    byName('untraced').hidden = true;
     const trace = JSON.parse(body ? body[1] : text);
     if (app.t) app.restart(trace);
     else app.mount(byName('viewer'), trace);

@@ -16,8 +16,8 @@ const predict = {
     const due = predict.due && form.last && app.t && app.state.quiz && !play.part.training;
     predict.due = false;
     const found = due && trace.ops ? app.changes(trace) : [];
-    const own = `d${form.last?.label}`;
-    const asked = found.find(({name}) => own.startsWith(name)) || found[0];
+    const field = name => name.split('[')[0];
+    const asked = found.find(({name}) => field(name) === `d${field(form.last.label)}`) || found[0];
     if (!asked) return false;
     predict.reveal = () => {
       predict.close();

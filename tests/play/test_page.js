@@ -288,7 +288,7 @@ const looks = [[1400, 900, false], [1400, 900, true], [390, 844, false], [390, 8
 async function accessible(b) {
   for (const [width, height, dark] of looks) {
     await b.size(width, height, {dark});
-    for (const lesson of [10, 5, 18]) {
+    for (const lesson of [10, 5, 18, 0]) {
       await open(b);
       await b.run(`openState({lesson: ${lesson}})`);
       await b.run(`for (const each of document.querySelectorAll('.side details'))

@@ -63,13 +63,14 @@ const app = {
   /** Recomputes values of the current trace: {cells, unknown, failed}. */
   recompute() { return recompute(app.t, {cells: 0, unknown: 0, failed: []}); },
   math,
-  /** The gradients of leaves that a new trace would change: [{name, id, i, was, now}], one value of
-      each. */
+  /** The gradients of leaves that a new trace would change by more than rounding, one value of each:
+      [{name, id, i, was, now}]. */
   changes(trace) {
     const t = openTape(parsed(trace)), twins = twinTensors(t, app.t), found = [];
     for (const {leaf} of t.deposits) {
       const g = gradOf(t, leaf), v = values(g), old = values(app.t.tensor(twins.get(g?.id)));
-      const i = v && v.length === old?.length ? v.findIndex((x, k) => x !== old[k]) : -1;
+      const differs = (x, k) => Math.abs(x - old[k]) > 1e-5 * Math.abs(x);
+      const i = v && v.length === old?.length ? v.findIndex(differs) : -1;
       if (i < 0 || !isFinite(v[i])) continue;
       const index = shownIndex(g, i).map(n => `[${n}]`).join('');
       found.push({name: `d${symbolOf(t, leaf)}${index}`, id: g.id, i, was: old[i], now: v[i]});
