@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VIEWER = ROOT / "trace" / "viewer"
 PLAY = ROOT / "docs" / "play"
-SCRIPTS = ["elements", "engine", "form", "names", "training", "exercises", "link", "selftest", "play"]
+SCRIPTS = ["elements", "engine", "form", "names", "predict", "training", "exercises", "link", "selftest", "play"]
 
 
 def viewer_scripts():

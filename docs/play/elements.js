@@ -14,5 +14,10 @@ function make(what, attributes = {}, ...children) {
 }
 
 function button(label, onclick, attributes = {}) {
-  return make('button', {type: 'button', onclick, ...attributes}, label);
+  return make('button', {type: 'button', onclick, ...attributes}, ...[label].flat());
+}
+
+/** A text whose parts between backticks are formulas, as elements. */
+function prose(text) {
+  return text.split('`').map((part, i) => i % 2 ? app.math(part) : part);
 }

@@ -15,10 +15,12 @@ const exercises = {
     if (!exercise) return;
     const list = exercise.kind === 'bug' ? 'ol' : 'div';
     byName('task').textContent = kTasks[exercise.kind] || '';
-    byName('statement').textContent = exercise.statement.join('\n');
+    byName('statement').replaceChildren(...exercise.statement.map(
+        line => make('p', {}, ...prose(line))));
     byName('choices').replaceChildren(make(`${list}.choices`, {}, ...exercise.choices.map(
         (text, choice) => {
-          const pick = button(text, event => exercises.grade(number, choice, event.target));
+          const pick = button(prose(text),
+                              event => exercises.grade(number, choice, event.currentTarget));
           return list === 'ol' ? make('li', {}, pick) : pick;
         })));
     byName('verdict').replaceChildren();
@@ -30,7 +32,7 @@ const exercises = {
       pressed.classList.add(correct ? 'right' : 'wrong');
       byName('verdict').replaceChildren(
           make('p', {}, make('strong', {}, correct ? '✓ Right. ' : '✗ Not this one. '),
-               explanation),
+               ...prose(explanation)),
           make('details', {open: !correct}, make('summary', {}, "The checker's report"),
                make('pre', {}, report)));
     } catch (error) {

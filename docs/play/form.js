@@ -2,9 +2,11 @@
 
 const form = {
   fields: [], values: {}, changed() {},
+  last: null,  // the number edited last, as {label, text}; null after other edits
 
   open(part, values, changed) {
     form.fields = part.fields;
+    form.last = null;
     form.values = {};
     for (const field of part.fields)
       form.values[field.name] = structuredClone(
@@ -53,7 +55,8 @@ function fits(value, {kind, value: example}) {
   const single = each => ['number', 'string'].includes(typeof each);
   if (kind === 'text') return typeof value === 'string';
   if (!Array.isArray(example)) return single(value);
-  return kind === 'rows' ? Array.isArray(value) && value.length > 0 && value.every(row) : row(value);
+  const filled = Array.isArray(value) && value.length > 0;
+  return kind === 'rows' ? filled && value.every(row) : row(value);
 }
 
 /** The text of an input as a number; other texts are sent as they are, and the engine objects. */
@@ -66,7 +69,10 @@ function numberIn(input) {
 function numberInput(field, value, label, changed) {
   return make('input.number', {type: 'text', inputmode: 'decimal', value: String(value),
                                'aria-label': label, spellcheck: false,
-                               oninput: event => changed(numberIn(event.target))});
+                               oninput({target}) {
+                                 form.last = {label, text: target.value};
+                                 changed(numberIn(target));
+                               }});
 }
 
 function numberEditor(field) {
@@ -83,12 +89,14 @@ function numberEditor(field) {
   slider.addEventListener('input', () => {
     const value = whole ? Number(slider.value) : Number(Number(slider.value).toPrecision(3));
     input.value = value;
+    form.last = {label: field.name, text: String(value)};
     form.set(field.name, value);
   });
   return make('div.pair', {}, input, slider);
 }
 
 function resized(field, change, focus) {
+  form.last = null;
   change();
   form.draw();
   byName(`field-${field.name}`).querySelector(`button[data-do="${focus}"]`)?.focus();
@@ -128,7 +136,10 @@ function rowsEditor(field) {
 
 function textEditor(field) {
   const long = field.highest > 100, attributes = {'aria-label': field.name, spellcheck: false,
-    oninput: event => form.set(field.name, event.target.value)};
+    oninput(event) {
+      form.last = null;
+      form.set(field.name, event.target.value);
+    }};
   const box = make(long ? 'textarea' : 'input.long', attributes);
   box.value = form.values[field.name];
   return box;

@@ -26,11 +26,14 @@ function openState(state) {
       {value: each.name, selected: each === play.part}, each.title)));
   byName('part').parentElement.hidden = play.lesson.parts.length === 1;
   for (const each of document.querySelectorAll('.training')) each.hidden = !play.part.training;
+  byName('step').hidden = false;
+  byName('pass').textContent = '';
   byName('program').textContent = play.lesson.source ? 'Copy C++' : 'Copy command';
   byName('values').hidden = play.part.fields.length === 0;
   play.opened = true;
   training.most = 0;
   form.open(play.part, state.values || {}, () => {
+    predict.due = true;
     play.step = 1;
     training.most = 0;
     refresh();
@@ -56,7 +59,9 @@ async function refresh() {
 async function runOnce(turn) {
   await training.stop();
   training.reset();
-  play.begun = false;
+  predict.close();
+  byName('guess-verdict').textContent = '';
+  byName('step').disabled = play.begun = false;
   const {text} = await engine.call('begin', play.lesson.number,
                                    {part: play.part.name, ...form.values});
   play.begun = true;
@@ -73,29 +78,50 @@ async function runOnce(turn) {
   await showStep(text);
 }
 
-/** Makes a traced step and shows it. */
-async function showStep(before = '') {
-  const {trace, text, loss} = await engine.call('step');
+/** Makes a traced step, which gets the number `step`, and shows it. */
+async function showStep(before = '', step = play.step) {
+  const {trace, text, loss, passes} = await engine.call('step');
+  play.step = step;
   const json = JSON.parse(trace);
   if (json.meta) json.meta.program = play.lesson.source.replace(/^.*\/|\.cpp$/g, '');
   if (json.tensors) nameInputs(json);
+  const show = () => showTrace(json, before + text);
+  if (!predict.ask(json, show)) show();
+  if (play.part.training) {
+    training.losses.push(loss);
+    training.draw();
+    await training.show();
+  } else {
+    showPass(passes);
+  }
+  form.complain('', '');
+  say('');
+  byName('viewer').classList.remove('old');
+  keepAddress();
+}
+
+function showTrace(json, printed) {
   byName('viewer').hidden = !json.ops;
+  byName('untraced').hidden = Boolean(json.ops);
+  byName('untraced').textContent = play.part.untraced ||
+      'This part has no operation to step through. See what the program prints.';
   if (!json.ops) byName('output').open = true;
   else if (!app.t) app.mount(byName('viewer'), json);
   else if (play.opened) app.restart(json);
   else app.replace(json, play.edited);
   if (json.ops) play.opened = false;
   play.edited = true;
-  byName('printed').textContent = before + text;
-  if (play.part.training) {
-    training.losses.push(loss);
-    training.draw();
-    await training.show();
-  }
-  form.complain('', '');
-  say('');
-  byName('viewer').classList.remove('old');
-  keepAddress();
+  byName('printed').textContent = printed;
+}
+
+/** Says which of the program's backward passes is shown. */
+function showPass(passes) {
+  const what = play.part.passes[play.step - 1];
+  byName('step').hidden = passes <= 1;
+  byName('step').disabled = play.step >= passes;
+  const text = `Backward pass ${play.step} of ${passes.toLocaleString('en')}`;
+  byName('pass').replaceChildren(
+      ...passes <= 1 ? [] : what ? [`${text}: `, ...prose(what)] : [`${text}.`]);
 }
 
 /** Puts the state into the address, a little later: browsers limit the rate. */
@@ -127,6 +153,7 @@ async function openFile(file) {
     const text = await file.text();
     const body = text.match(/<script type="application\/json" id="tape"[^>]*>([^]*?)<\/script>/);
     byName('viewer').hidden = false;
+    byName('untraced').hidden = true;
     const trace = JSON.parse(body ? body[1] : text);
     if (app.t) app.restart(trace);
     else app.mount(byName('viewer'), trace);
@@ -140,17 +167,24 @@ function nextStep() {
   return attempt(async () => {
     await training.stop();
     await play.busy;
+    if (predict.reveal) return predict.reveal();
     if (!play.begun) return refresh();  // shows again why it did not start
     play.edited = false;
-    await showStep();
-    play.step = play.part.training ? training.losses.length : play.step + 1;
-    keepAddress();
+    await showStep('', (play.part.training ? training.losses.length : play.step) + 1);
   });
 }
 
 function copy(text, what) {
   return navigator.clipboard.writeText(text).then(() => say(`${what} copied.`, true),
                                                  () => say(`The browser refused to copy: ${text}`));
+}
+
+/** On a narrow page, plots and exercises follow the step. */
+function arrange(narrow) {
+  const [more, plots] = [byName('more'), byName('training')];
+  byName(narrow ? 'playground' : 'play').append(more);
+  if (narrow) more.prepend(plots);
+  else byName('values').before(plots);
 }
 
 function listen() {
@@ -184,14 +218,16 @@ function listen() {
   byName('trace').onchange = event => openFile(event.target.files[0]);
   window.addEventListener('hashchange', () => {
     const state = stateIn(location.hash);
-    if (state.lesson) openState(state);
+    if ('lesson' in state) openState(state);
   });
 }
 
 async function start() {
   const testing = location.hash === '#selftest';
   try {
-    if (matchMedia('(max-width: 800px)').matches) byName('values').open = false;
+    const narrow = matchMedia('(max-width: 800px)');
+    narrow.onchange = () => arrange(narrow.matches);
+    arrange(narrow.matches);
     await engine.open();
     listen();
     exercises.open();

@@ -43,7 +43,8 @@ const kCalls = {
   /** Makes one step and returns its trace. */
   step() {
     const trace = play('step', 1);
-    return {trace, text: play('text'), loss: kGlue.engine._play_loss()};
+    const {engine} = kGlue;
+    return {trace, text: play('text'), loss: engine._play_loss(), passes: engine._play_passes()};
   },
   /** Makes up to `count` steps, but stops after `most` milliseconds. Returns the losses. */
   steps(count, most) {

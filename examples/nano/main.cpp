@@ -12,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -23,16 +24,10 @@ using Ids = std::vector<size_t>;
 /// Values in row-major order, and their gradients. Copies share both.
 struct Tensor {
   Shape shape;
-  size_t size = 1;
-  std::shared_ptr<double[]> memory;
-  double *value = nullptr, *grad = nullptr;
-
-  explicit Tensor(Shape sizes) : shape(std::move(sizes)) {
-    for (const size_t n : shape) size *= n;
-    memory.reset(new double[2 * size]());
-    value = memory.get();
-    grad = value + size;
-  }
+  size_t size = std::accumulate(shape.begin(), shape.end(), size_t(1), std::multiplies<>());
+  std::shared_ptr<double[]> memory{new double[2 * size]()};
+  double *value = memory.get(), *grad = value + size;
+  explicit Tensor(Shape sizes) : shape(std::move(sizes)) {}
   Tensor reshape(Shape sizes) const {  // shares the values
     Tensor x = *this;
     x.shape = std::move(sizes);
@@ -55,10 +50,8 @@ Tensor add(const Tensor& a, const Tensor& b) {
   Tensor y(a.shape);
   for (size_t i = 0; i < y.size; ++i) y.value[i] = a.value[i] + b.value[i % b.size];
   tape.push_back([=] {
-    for (size_t i = 0; i < y.size; ++i) {
-      a.grad[i] += y.grad[i];
-      b.grad[i % b.size] += y.grad[i];
-    }
+    for (size_t i = 0; i < y.size; ++i) a.grad[i] += y.grad[i];
+    for (size_t i = 0; i < y.size; ++i) b.grad[i % b.size] += y.grad[i];
   });
   return y;
 }
@@ -106,26 +99,24 @@ Tensor transpose(const Tensor& x, size_t axis) {
   return y;
 }
 
-/// p = softmax(factor · x) over n elements; returns log Σ exp(factor · x).
-double softmax_row(const double* x, size_t n, double* p, double factor = 1) {
-  const double most = factor * *std::max_element(x, x + n);  // avoids overflow
-  double sum = 0;
-  for (size_t i = 0; i < n; ++i) sum += p[i] = std::exp(factor * x[i] - most);
+/// p = softmax(scale · x) over n elements; returns log Σ exp(scale · x).
+double softmax_row(const double* x, size_t n, double* p, double scale = 1) {
+  double most = scale * *std::max_element(x, x + n), sum = 0;  // most avoids overflow
+  for (size_t i = 0; i < n; ++i) sum += p[i] = std::exp(scale * x[i] - most);
   for (size_t i = 0; i < n; ++i) p[i] /= sum;
   return most + std::log(sum);
 }
 
-/// p = softmax(factor · x) over the first t + 1 elements of row t of [..., T, T], and 0 after them.
-/// dx += factor · p (dp − Σ p dp)
-Tensor causal_softmax(const Tensor& x, double factor) {
+/// p = softmax(scale · x) over the first t + 1 elements of row t of [..., T, T], and 0 after them.
+/// dx += scale · p (dp − Σ p dp)
+Tensor causal_softmax(const Tensor& x, double scale) {
   Tensor p(x.shape);
   const size_t T = x.shape.back(), rows = x.size / T;
-  for (size_t r = 0; r < rows; ++r)
-    softmax_row(&x.value[r * T], r % T + 1, &p.value[r * T], factor);
+  for (size_t r = 0; r < rows; ++r) softmax_row(&x.value[r * T], r % T + 1, &p.value[r * T], scale);
   tape.push_back([=] {
     std::vector<double> sum(rows);
     for (size_t i = 0; i < x.size; ++i) sum[i / T] += p.value[i] * p.grad[i];
-    for (size_t i = 0; i < x.size; ++i) x.grad[i] += factor * p.value[i] * (p.grad[i] - sum[i / T]);
+    for (size_t i = 0; i < x.size; ++i) x.grad[i] += scale * p.value[i] * (p.grad[i] - sum[i / T]);
   });
   return p;
 }
@@ -188,8 +179,7 @@ struct Options {
   size_t vocab = 0, context = 32, layers = 2, heads = 2, width = 64;
 };
 struct Block {
-  Tensor q, k, v, out;  // [C, C]
-  Tensor up, down;      // [C, 4 C], [4 C, C]
+  Tensor q, k, v, out, up, down;  // four [C, C], then [C, 4 C] and [4 C, C]
 };
 
 struct GPT {
@@ -261,39 +251,50 @@ struct AdamW {
 };
 
 // ---- Training ----
+/// Learns B random pieces of a text; returns their loss in nats per byte.
+double train_step(GPT& model, AdamW& optimizer, const Ids& text, size_t B = 8) {
+  const size_t T = model.options.context;
+  Ids x, y;  // the pieces, and the next byte for each of their bytes
+  while (x.size() < B * T) {
+    const auto from = text.begin() + long(model.random() % (text.size() - T));
+    x.insert(x.end(), from, from + long(T));
+    y.insert(y.end(), from + 1, from + 1 + long(T));
+  }
+  const Tensor loss = cross_entropy(model(x, T), y);
+  backward(loss);
+  optimizer.step(model.parameters);
+  return loss.value[0];
+}
+
+/// Draws each byte from the model's prediction for the bytes before it.
+Ids write(GPT& model, size_t count) {
+  Ids text = {'\n'};
+  while (text.size() < count) {
+    const Ids last(text.end() - long(std::min(text.size(), model.options.context)), text.end());
+    const Tensor logits = model(last, last.size());
+    double p[256];
+    softmax_row(&logits.value[logits.size - 256], 256, p);
+    text.push_back(std::discrete_distribution<size_t>(p, p + 256)(model.random));
+    tape.clear();
+  }
+  return text;
+}
+
 int main(int argc, char** argv) {
   std::ifstream file(argc > 1 ? argv[1] : "");
   Ids text;  // a token is a byte
   for (int c = file.get(); file; c = file.get()) text.push_back(size_t(c));
   GPT model({.vocab = 256});
   AdamW optimizer;
-  const size_t T = model.options.context, B = 8;
   const int steps = argc > 2 ? std::atoi(argv[2]) : 500;
-  if (text.size() <= T || steps < 1) {
-    std::fprintf(stderr, "usage: nano FILE [STEPS]   FILE: a text of more than %zu bytes\n", T);
+  if (text.size() <= model.options.context || steps < 1) {
+    std::fprintf(stderr, "usage: nano FILE [STEPS]   FILE: a text of 33 bytes or more\n");
     return 2;
   }
   for (int step = 1; step <= steps; ++step) {
-    Ids x, y;  // B pieces, and the next byte for each of their bytes
-    while (x.size() < B * T) {
-      const auto from = text.begin() + long(model.random() % (text.size() - T));
-      x.insert(x.end(), from, from + long(T));
-      y.insert(y.end(), from + 1, from + 1 + long(T));
-    }
-    const Tensor loss = cross_entropy(model(x, T), y);
-    backward(loss);
-    optimizer.step(model.parameters);
-    if (step % 10 == 0) std::printf("step %d: %.3f nats per byte\n", step, loss.value[0]);
+    const double loss = train_step(model, optimizer, text);
+    if (step % 10 == 0) std::printf("step %d: %.3f nats per byte\n", step, loss);
   }
-  Ids written = {'\n'};
-  while (written.size() < 400) {
-    const Ids last(written.end() - long(std::min(written.size(), T)), written.end());
-    const Tensor logits = model(last, last.size());
-    double p[256];
-    softmax_row(&logits.value[logits.size - 256], 256, p);
-    written.push_back(std::discrete_distribution<size_t>(p, p + 256)(model.random));
-    std::putchar(written.back() < ' ' ? '\n' : int(written.back()));
-    tape.clear();
-  }
+  for (const size_t byte : write(model, 400)) std::putchar(byte < ' ' ? '\n' : int(byte));
   return 0;
 }

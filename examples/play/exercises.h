@@ -18,6 +18,8 @@ struct Choice {
 
 /// A function and the choices for its backward pass. Exactly one choice is right.
 ///
+/// Texts for users have backticks around formulas, which the page draws: "`dx = 2x`".
+///
 /// Kinds: "which" (one of four backward passes), "factor" (the □ of dx = dy · □), and "bug" (the
 /// wrong line of a backward pass).
 struct Exercise {

@@ -73,13 +73,17 @@ class Training {
 };
 
 /// A function of a lesson. Either `run` or `train` is set. `call` is the C++ call, with {field} for
-/// each value. If it is empty, the call is name(field, field, …).
+/// each value. If it is empty, the call is name(field, field, …). `passes` has a sentence for each
+/// backward pass of `run`, or for none, with backticks around formulas. `untraced` says why steps
+/// have no trace, if they have none.
 struct Part {
   std::string name, title;
   std::vector<Field> fields;
-  std::function<void(const Values&)> run;
+  std::function<void(const Values&)> run = {};
   std::function<std::unique_ptr<Training>(const Values&)> train = {};
   std::string call = {};
+  std::vector<std::string> passes = {};
+  std::string untraced = {};
 };
 
 struct Lesson {

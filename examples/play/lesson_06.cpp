@@ -16,7 +16,12 @@ Lesson lesson_06() {
              integer("after_cat", "target after \"cat\"", 2, 0, 3)},
             [](const Values& v) {
               ::by_pieces(v.rows("x"), v.integer("after_the"), v.integer("after_cat"));
-            }},
+            },
+            {},
+            {},
+            {"softmax, log and the mean are separate operations.",
+             "the program computes the same loss with cross_entropy, which is one operation. The "
+             "gradient of x is the same."}},
            {"why_not_by_pieces",
             "Why cross-entropy is one operation",
             {number("score", "score of the wrong class", 1000, 0, 1e6)},

@@ -3,6 +3,7 @@
 
 namespace gradus::play {
 
+Lesson lesson_00();
 Lesson lesson_01();
 Lesson lesson_02();
 Lesson lesson_03();
@@ -23,9 +24,9 @@ Lesson lesson_18();
 
 const std::vector<Lesson>& lessons() {
   static const std::vector<Lesson> all = {
-      lesson_01(), lesson_02(), lesson_03(), lesson_04(), lesson_05(), lesson_06(),
-      lesson_07(), lesson_08(), lesson_09(), lesson_10(), lesson_11(), lesson_12(),
-      lesson_13(), lesson_14(), lesson_15(), lesson_17(), lesson_18()};
+      lesson_00(), lesson_01(), lesson_02(), lesson_03(), lesson_04(), lesson_05(),
+      lesson_06(), lesson_07(), lesson_08(), lesson_09(), lesson_10(), lesson_11(),
+      lesson_12(), lesson_13(), lesson_14(), lesson_15(), lesson_17(), lesson_18()};
   return all;
 }
 

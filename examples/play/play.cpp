@@ -77,6 +77,7 @@ struct Session {
 };
 
 std::optional<Session> session;
+trace::Id passes = 0;  // backward passes of the part in its last run
 double last_loss = NAN;
 std::string answer, printed, failure = "{}";
 
@@ -114,10 +115,8 @@ json described(const Part& part) {
                       {"value", each.value},
                       {"lowest", each.lowest},
                       {"highest", each.highest}});
-  return {{"name", part.name},
-          {"title", part.title},
-          {"training", static_cast<bool>(part.train)},
-          {"call", part.call},
+  return {{"name", part.name}, {"title", part.title},   {"training", static_cast<bool>(part.train)},
+          {"call", part.call}, {"passes", part.passes}, {"untraced", part.untraced},
           {"fields", fields}};
 }
 
@@ -140,15 +139,16 @@ std::string run_part(bool traced) {
   if (traced) recorder.emplace(session->steps, session->part->title);
   session->part->run(session->values);
   if (!recorder) return "{}";
-  const bool exists = recorder->steps() >= session->steps || session->steps == 1;
+  passes = recorder->steps();
+  const bool exists = passes >= session->steps || session->steps == 1;
   if (exists && recorder->taken.empty() && !recorder->empty()) recorder->finish();
-  require(exists, "play: this part makes ", recorder->steps(), " steps. Step ", session->steps,
+  require(exists, "play: this part has ", passes, " backward passes. Pass ", session->steps,
           " does not exist.");
   return recorder->taken.empty() ? "{}" : recorder->taken;
 }
 
 std::string train_once(bool traced) {
-  if (!traced) {
+  if (!traced || !session->part->untraced.empty()) {
     last_loss = session->training->step();
     return "{}";
   }
@@ -232,6 +232,7 @@ int play_begin(int number, const char* parameters) {
     memory::set_limit(kMemory);
     set_default_dtype(lesson.dtype);
     seed(0);
+    passes = 0;
     detail::last_node_id = 0;  // as in a new process
     Printed now;
     if (part.train) next.training = part.train(next.values);
@@ -258,11 +259,17 @@ int play_steps(int count, double* losses) {
 
 double play_loss() { return last_loss; }
 
+int play_passes() { return static_cast<int>(passes); }
+
 const char* play_text() { return printed.c_str(); }
 
 const char* play_picture() {
-  const bool done = attempt(
-      [&] { answer = session && session->training ? session->training->picture().dump() : "{}"; });
+  const bool done = attempt([&] {
+    const json picture =
+        session && session->training ? session->training->picture() : json::object();
+    answer =
+        picture.dump(-1, ' ', false, json::error_handler_t::replace);  // bytes may not be UTF-8
+  });
   return done ? answer.c_str() : nullptr;
 }
 

@@ -9,8 +9,9 @@ extern "C" {
 #endif
 
 /* Returns all lessons: [{number, title, source, dtype, parts: [{name, title, training, call,
- * fields: [{name, kind, label, value, lowest, highest}]}]}]. A kind is number, integer, integers,
- * row, rows or text. */
+ * fields: [{name, kind, label, value, lowest, highest}], passes: [text], untraced}]}]. A kind is
+ * number, integer, integers, row, rows or text. `passes` has a sentence for some backward passes.
+ * `untraced` says why the part's steps have no trace; it is "" if they have one. */
 const char* play_lessons(void);
 
 /* Starts a part of a lesson. `parameters` is {"part": name, field: value, …}; missing fields have
@@ -29,6 +30,9 @@ int play_steps(int count, double* losses);
 /* Returns the loss of the last step, or NaN if the part does not train. */
 double play_loss(void);
 
+/* Returns how many backward passes the part made when it ran with a trace. */
+int play_passes(void);
+
 /* Returns the text that the lesson has printed since the last step (plain text, not JSON). */
 const char* play_text(void);
 
@@ -46,7 +50,7 @@ const char* play_error(void);
  *   bug     the choices are the lines of a backward pass, of which one is wrong; `source` is the
  *           URL of the bug's report, and is "" for the other kinds
  *
- * Leading spaces of a line are its indentation. */
+ * Leading spaces of a line are its indentation. A text between backticks is a formula. */
 const char* play_exercises(void);
 
 /* Runs the gradient checker on the choice with index `choice`, from 0, of an exercise. Returns

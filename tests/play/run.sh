@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# run.sh build|bits|page BUILD-DIRECTORY: builds the playground, or tests it. Skips without emscripten.
+# run.sh build|bits|page|firefox BUILD-DIRECTORY: builds the playground, or tests it. Skips without emscripten.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 if ! command -v em++ >/dev/null; then
@@ -10,5 +10,6 @@ case $1 in
   build) exec "$root/tools/play.sh" ;;
   bits) exec node --no-experimental-fetch "$root/tests/play/test_bits.js" "$2/play" "$root/build/wasm" ;;
   page) exec node "$root/tests/play/test_page.js" "$root/build/play/play.html" ;;
-  *) echo "run.sh: unknown part '$1'. Use build, bits or page." >&2; exit 2 ;;
+  firefox) exec node "$root/tests/play/test_firefox.js" "$root/build/play/play.html" ;;
+  *) echo "run.sh: unknown part '$1'. Use build, bits, page or firefox." >&2; exit 2 ;;
 esac

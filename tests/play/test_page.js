@@ -90,7 +90,7 @@ const cases = {
 
   async 'an engine that was closed is restarted'(b) {
     await open(b);
-    await b.run('engine.patience = 300, engine.worker.terminate(), refresh()');
+    await b.run('engine.patience = 5000, engine.worker.terminate(), refresh()');
     assert.match(await said(b), /restarted/);
     await b.run('engine.patience = 30000, refresh()');
     assert.equal(await said(b), '');
@@ -168,6 +168,87 @@ const cases = {
     assert.ok(await b.run("document.getElementById('output').open"));
   },
 
+  async 'lesson 00 trains, and the page says why there is no trace'(b) {
+    await open(b);
+    await b.run('openState({lesson: 0, values: {layers: 1, heads: 1}})');
+    assert.ok(await b.run("document.getElementById('viewer').hidden"));
+    assert.match(await b.run("document.getElementById('untraced').textContent"), /own engine/);
+    await b.run("document.getElementById('run').click()");
+    await b.until('training.losses.length > 30', 60);
+    await b.run("document.getElementById('run').click()");
+    await b.until('!training.running', 60);
+    assert.ok(await b.run('training.losses.at(-1) < 0.9 * training.losses[0]'));
+    assert.ok(await b.run("document.querySelector('.sample').textContent.length > 50"));
+    const losses = await b.run('training.losses.slice(0, 20)');
+    await b.run(`(async () => {  // pictures do not change what follows
+      await training.stop();
+      play.step = 20;
+      await refresh();
+    })()`);
+    assert.deepEqual(await b.run('training.losses'), losses);
+    await b.run('openState({lesson: 10})');
+    assert.ok(await b.run("document.getElementById('untraced').hidden"));
+  },
+
+  async 'a sentence explains the next backward pass, and the last one has no Step'(b) {
+    await open(b);
+    const pass = "document.getElementById('pass').textContent";
+    assert.match(await b.run(pass), /^Backward pass 1 of 2: .* written out/);
+    await b.run('nextStep()');
+    assert.match(await b.run(pass), /^Backward pass 2 of 2: .* fused kernel/);
+    assert.equal(await b.run('app.step().op.op'), 'attention');
+    assert.ok(await b.run("document.getElementById('step').disabled"));
+    await b.run('openState({lesson: 3})');
+    assert.ok(await b.run("document.getElementById('step').hidden"));
+  },
+
+  async 'predict mode asks for a gradient before an edit takes effect'(b) {
+    await open(b);
+    await b.run('openState({lesson: 1})');
+    const edit = text => b.run(`(async () => {
+      const input = document.querySelector('#field-x input.number');
+      input.value = '${text}';
+      input.dispatchEvent(new Event('input', {bubbles: true}));
+      await play.busy;
+    })()`);
+    const shown = "document.getElementById('guess').hidden === false";
+    await edit('1');
+    assert.ok(!await b.run(shown));
+    await b.run("app.state.quiz = 1, app.render()");
+    const before = await b.run("document.getElementById('printed').textContent");
+    await edit('3');
+    assert.match(await b.run("document.getElementById('question').textContent"),
+                 /^You change x to 3\. db was /);
+    assert.equal(await b.run("document.getElementById('printed').textContent"), before);
+    await b.run(`document.getElementById('answer').value = 'x',
+        document.querySelector('#guess button').click()`);
+    const verdict = "document.getElementById('guess-verdict').textContent";
+    const [, right] = (await b.run(verdict)).match(/^✗ No: db is (.+)\. 0 of 1 right so far\.$/);
+    assert.ok(!await b.run(shown));
+    assert.equal(await b.run('app.state.cell !== null'), true);
+    await edit('1');
+    await b.run("document.querySelector('#guess button').click()");  // no answer: not counted
+    assert.equal(await b.run(verdict), '');
+    await edit('3');
+    await b.run(`document.getElementById('answer').value = '${right}'.replace('−', '-'),
+        document.querySelector('#guess button').click()`);
+    assert.match(await b.run(verdict), /^✓ Right.* 1 of 2 right so far\.$/);
+  },
+
+  async 'on a narrow page, fields come first, then the step, then plots and exercises'(b) {
+    await b.size(390, 844);
+    await open(b);
+    await b.run('openState({lesson: 5})');
+    const tops = ids => b.run(`${JSON.stringify(ids)}.map(
+        id => document.getElementById(id).getBoundingClientRect().top)`);
+    const narrow = await tops(['step', 'fields', 'viewer', 'curve', 'exercises']);
+    assert.deepEqual(narrow, [...narrow].sort((x, y) => x - y));
+    assert.ok(narrow[2] < 450, `the viewer starts at ${narrow[2]}`);
+    await b.size(1400, 900);
+    const wide = await tops(['viewer', 'step', 'curve', 'fields', 'exercises']);
+    assert.deepEqual(wide, [...wide].sort((x, y) => x - y));
+  },
+
   async 'a model learns a pasted text that lacks the letters of the prompt'(b) {
     await open(b);
     await b.run("openState({lesson: 18, values: {text: 'ab ba '.repeat(20), width: 16}})");
@@ -185,8 +266,10 @@ const cases = {
     assert.match(await b.run('program()'), /\.\/step\.sh 04/);
   },
 
-  async 'an exercise is graded by the checker'(b) {
+  async 'an exercise shows formulas, and is graded by the checker'(b) {
     await open(b);
+    assert.ok(await b.run("document.querySelectorAll('#choices button math').length >= 4"));
+    assert.ok(!await b.run("/`/.test(document.getElementById('exercises').textContent)"));
     const grades = await b.run(`(async () => {
       const out = [];
       for (const {number, choices} of engine.exercises) {
@@ -205,10 +288,10 @@ const looks = [[1400, 900, false], [1400, 900, true], [390, 844, false], [390, 8
 async function accessible(b) {
   for (const [width, height, dark] of looks) {
     await b.size(width, height, {dark});
-    for (const lesson of [10, 5, 18]) {
+    for (const lesson of [10, 5, 18, 0]) {
       await open(b);
       await b.run(`openState({lesson: ${lesson}})`);
-      await b.run(`for (const each of document.querySelectorAll('#play details'))
+      await b.run(`for (const each of document.querySelectorAll('.side details'))
         each.open = true;`);
       assert.deepEqual([lesson, width, dark, ...await violations(b)], [lesson, width, dark]);
       assert.ok(await b.run('document.documentElement.scrollWidth <= innerWidth'), 'too wide');

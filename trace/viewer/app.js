@@ -6,6 +6,8 @@
 //                              are marked. With keep, an earlier comparison stays.
 //   app.restart(trace)         shows a new trace from its start, without a comparison.
 //   app.recompute()            recomputes values from the recorded ops, and returns what differs.
+//   app.changes(trace)         returns gradients that replace() would change.
+//   app.math(formula)          returns a formula as a <math> element.
 //
 // `app` is the only global. Mount once. The viewer listens only inside its element and leaves the
 // address alone, unless it is a page of its own: mount(element, trace, {page: true}). Its elements
@@ -39,7 +41,7 @@ const app = {
     Object.assign(app, {other, otherName: 'before the change', replaced: true});
     const {cell} = state, same = cell && String(t.tensor(cell.id)?.shape) ===
       String(before.tensor(cell.id)?.shape);
-    const s = t.stepAt.has(state.s) ? state.s : firstStep(t);
+    const s = sameStep(before, t, state.s) ? state.s : firstStep(t);
     app.state = {...state, s, cell: same ? cell : null};
     app.render();
   },
@@ -60,6 +62,21 @@ const app = {
   },
   /** Recomputes values of the current trace: {cells, unknown, failed}. */
   recompute() { return recompute(app.t, {cells: 0, unknown: 0, failed: []}); },
+  math,
+  /** The gradients of leaves that a new trace would change by more than rounding, one value of each:
+      [{name, id, i, was, now}]. */
+  changes(trace) {
+    const t = openTape(parsed(trace)), twins = twinTensors(t, app.t), found = [];
+    for (const {leaf} of t.deposits) {
+      const g = gradOf(t, leaf), v = values(g), old = values(app.t.tensor(twins.get(g?.id)));
+      const differs = (x, k) => Math.abs(x - old[k]) > 1e-5 * Math.abs(x);
+      const i = v && v.length === old?.length ? v.findIndex(differs) : -1;
+      if (i < 0 || !isFinite(v[i])) continue;
+      const index = shownIndex(g, i).map(n => `[${n}]`).join('');
+      found.push({name: `d${symbolOf(t, leaf)}${index}`, id: g.id, i, was: old[i], now: v[i]});
+    }
+    return found;
+  },
   /** Handles a key that was pressed outside the viewer. */
   key(event) { onKey(event); },
   at() { return app.t.stepAt.get(app.state.s) ?? 0; },
@@ -150,6 +167,13 @@ const app = {
 };
 
 const parsed = trace => typeof trace === 'string' ? JSON.parse(trace) : trace;
+
+/** True if a step is the same operation in traces a and b. If a shows it, b must show it, too. */
+function sameStep(a, b, key) {
+  const [old, now] = [a, b].map(t => t.steps[t.stepAt.get(key)]);
+  const inside = (t, {op}) => !op || equationOps(t).includes(op);
+  return old && now && old.op?.op === now.op?.op && (inside(b, now) || !inside(a, old));
+}
 
 /** The tensors of b in the places of those of a: results, inputs, and their gradients. */
 function twinTensors(a, b) {

@@ -3,7 +3,8 @@
 // x[i]. Does not use the DOM.
 
 // An expression: value v; derivative d[k] with respect to args[k], and size a[k] of the terms that
-// cancel in it; text s() with precedence p: 3 a name or number, 2 a product, 1 a sum.
+// cancel in it; text s() with precedence p: 3 a name or number, 2 a product, 1 a sum. The derivative
+// by one of the first `linear` args depends only on the others.
 const made = (v, args, d, p, s, a) => ({v, args, d, a: a || d, p, s});
 const constant = (v, text) => ({v, p: v < 0 ? 1 : 3, s: () => text || short(v)});
 const cellOf = (k, i, v) => ({v, k, i, p: v < 0 ? 1 : 3, s: () => short(v)});
@@ -19,11 +20,11 @@ function sum(terms) {
   return made(terms.reduce((n, e) => n + e.v, 0), terms, terms.map(() => 1), 1,
       () => listed(terms, ' + '));
 }
-const times = (a, b) => made(a.v * b.v, [a, b], [b.v, a.v], 2,
-    () => `${inside(a, 2)}·${inside(b, 2)}`);
+const times = (a, b) => ({linear: 2, ...made(a.v * b.v, [a, b], [b.v, a.v], 2,
+    () => `${inside(a, 2)}·${inside(b, 2)}`)});
 const minus = (a, b) => made(a.v - b.v, [a, b], [1, -1], 1, () => `${a.s()} − ${inside(b, 2)}`);
-const over = (a, b) => made(a.v / b.v, [a, b], [1 / b.v, -a.v / b.v / b.v], 2,
-    () => `${inside(a, 2)} / ${inside(b, 3)}`);
+const over = (a, b) => ({linear: 1, ...made(a.v / b.v, [a, b], [1 / b.v, -a.v / b.v / b.v], 2,
+    () => `${inside(a, 2)} / ${inside(b, 3)}`)});
 const call = (name, x, v, d, a) => made(v, [x], [d], 3, () => `${name}(${x.s()})`, a && [a]);
 const exp = x => call('exp', x, Math.exp(x.v), Math.exp(x.v));
 const sqrt = x => call('√', x, Math.sqrt(x.v), 0.5 / Math.sqrt(x.v));
@@ -64,6 +65,31 @@ function partials(e) {
   }
   return found;
 }
+
+/** The cells on which the derivative of e by one cell depends: in a product, the other factors. */
+function factorsOf(e, {k, i}) {
+  const on = new Map(), done = new Set(), found = new Set();
+  const reaches = x => {
+    if (!on.has(x)) on.set(x, x.k === k && x.i === i || (x.args || []).map(reaches).some(Boolean));
+    return on.get(x);
+  };
+  const add = x => {
+    if (found.has(x)) return;
+    found.add(x);
+    (x.args || []).forEach(add);
+  };
+  (function visit(x) {
+    if (done.has(x) || !reaches(x)) return;
+    done.add(x);
+    (x.args || []).forEach((arg, n) => {
+      const others = x.p === 1 || !reaches(arg) ? [] : x.args;
+      others.filter((_, m) => m !== n || n >= (x.linear || 0)).forEach(add);
+      visit(arg);
+    });
+  })(e);
+  return [...found].filter(x => x.k != null);
+}
+
 function close(value, recorded, eps, size, count) {
   if (Object.is(value, recorded) || value === recorded) return true;
   return Math.abs(value - recorded) <= eps * (16 + count) * (size + Math.abs(recorded)) + 1e-37;
@@ -135,6 +161,14 @@ function received(t, e) {
       noise: before && after};
 }
 
+/** The forward cells in ∂y[j]/∂x[i], where x is input k of an op: those that the op saved. */
+function factorCells(op, k, i, j) {
+  const {way, shape, y} = op.reading, kept = op.saved || op.in;
+  const found = factorsOf(way.cell(indexOf(j, shape), y[j], y), {k, i});
+  const cells = found.map(x => [op.in[x.k], x.i]).filter(([id]) => kept.includes(id));
+  return found.length && !cells.length && kept.includes(op.out) ? [[op.out, j]] : cells;
+}
+
 /** dx[i] of a ledger entry, Σ dy[j] · ∂y[j]/∂x[i]: {e, value, recorded, agrees, parts} or {why}. */
 function backwardCell(t, entry, i) {
   const visit = t.visits.get(entry.visit), op = visit && t.ops.get(visit.op), dy = visit &&
@@ -153,12 +187,13 @@ function backwardCell(t, entry, i) {
         got.noise ? Math.abs(got.noise[i]) : 0);
     return {e, value: e.v, recorded: got.v[i], parts: partials(e),
         note: 'Σ dy · ∂y/∂x, over every y that uses this x',
+        factors: () => uses.flatMap(u => factorCells(op, entry.input, i, u.j)),
         agrees: close(e.v, got.v[i], eps, size, 64 + uses.length)};
   } catch { return {why: 'its shapes are not supported'}; }
 }
 
-/** The arithmetic of any value: {e, value, recorded, agrees, parts, note, step}, and `from`: the
-    tensors that `parts` index. */
+/** The arithmetic of any value: {e, value, recorded, agrees, parts, note, step}; `from`: the
+    tensors that `parts` index; `factors`: the forward cells in the factors of a gradient. */
 function cellArithmetic(t, id, i) {
   const op = t.producer.get(id), entry = t.origin.get(id), kind = (t.tensor(id) || {}).kind;
   if (op) return {...forwardCell(t, op, i), from: op.in, step: 'f' + op.id};

@@ -5,7 +5,7 @@ const kLetter = `(?![${Object.keys(kRaised).join('')}])[\\p{L}\\p{M}′]`;
 const kToken = new RegExp([
   '(?<space>\\s+)', '(?<number>½|\\d+(?:\\.\\d+)?(?:e[−-]?\\d+)?)',
   `(?<raised>[${Object.keys(kRaised).join('')}]+)`, '(?<sum>[ΣΠ∏]|\\b(?:max|min)(?=_))',
-  `(?<name>∂?(?:${kLetter})+)`, '(?<sub>_)', '(?<mark>.)',
+  `(?<name>∂?(?:${kLetter})+)`, '(?<sub>_)', '(?<mark>\\+=|.)',
 ].join('|'), 'uy');
 
 function mathTokens(text) {

@@ -4,7 +4,8 @@
 /** The recorded cells that a cell was computed from, as [tensor, flat index]. */
 function sourcesOf(t, id, i) {
   const a = cellArithmetic(t, id, i);
-  return a.parts ? Array.from(a.parts.values(), p => [a.from[p.k], p.i]) : [];
+  return a.parts ?
+    [...Array.from(a.parts.values(), p => [a.from[p.k], p.i]), ...a.factors?.() || []] : [];
 }
 
 /** The recorded cells computed from a cell: by forward ops, and by backward if it is a gradient. */

@@ -232,7 +232,8 @@ function viewWay(from, to) {
   return {note: 'a view: the same memory', cell: i =>
     cellOf(0, place.get(at[flatOf(i, strides)]), values(to)[flatOf(i, strides)])};
 }
-const unary = (name, e) => call(name, e, ...kUnary[name](e.v));
+const unary = (name, e) =>
+  ({linear: name === 'negative' ? 1 : 0, ...call(name, e, ...kUnary[name](e.v))});
 function waysOf(op, x, shape, y) {
   const {op: name} = op;
   if (kUnary[name] && x.shapes.length === 1) return [{cell: i => unary(name, x.spread(0, i))}];

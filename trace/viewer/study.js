@@ -28,7 +28,8 @@ function storageView() {
   const read = m => `${v && where.has(m) ? short(v[where.get(m)]) : 'the value'} at ${m}`;
   const terms = idx.map((n, a) => ` + ${n}·${strides[a]}`).join('');
   return [pane(`Memory of ${nameOf(t, x.id)} (${shapeText(x.shape)}) in storage ${x.storage}`,
-    row(choose('tensor', 't', [...new Set([x.id, ...ids])].map(id => [id, nameOf(t, id)]), x.id),
+    row(choose('tensor', 't', [...new Set([x.id, ...ids])]
+      .map(id => [id, `${nameOf(t, id)}, ${shapeIn(t, id)}`]), x.id),
       choose('digits: index along', 'axis', x.shape.map((n, a) => [a, `axis ${a} (${n})`]), axis)),
     h('p.sum', {}, `[${idx}] is at ${zero}${terms} = ${at[index]}`),
     strip('actual layout', m => where.get(m)),

@@ -172,11 +172,12 @@ function normOf(tensor) {
   return v ? Math.sqrt(v.reduce((n, x) => n + x * x, 0)) : NaN;
 }
 
+/** The name of a tensor: its own, or the one it has in the equation. */
 function nameOf(t, id) {
   const x = t.tensor(id), made = t.producer.get(id), from = t.origin.get(id);
-  if (x && x.name) return x.name;
-  if (made) return `${made.op} #${made.id}`;
-  return from ? `gradient of ${nameOf(t, from.to)}` : `${x ? x.kind : 'tensor'} ${id}`;
+  if (!x || x.name) return x?.name || `tensor ${id}`;
+  if (!made && from) return `gradient of ${nameOf(t, from.to)}`;
+  return made && !kKeepsNames.test(made.op) ? `${symbolOf(t, id)} (${made.op})` : symbolOf(t, id);
 }
 const shapeIn = (t, id) => shapeText(t.tensor(id)?.shape || []);
 const pathOf = (t, id) => t.modules.get(id)?.path ?? '';

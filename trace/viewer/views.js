@@ -6,13 +6,17 @@ const note = (...kids) => h('p.note', {}, kids);
 const goTo = (key, text) =>
   button(text || key, () => app.go({s: key}), {class: 'link', 'data-step': key});
 
+/** The index of a cell, without the leading axes of size 1. */
+function shownIndex({shape}, i) {
+  const first = shape.findIndex((n, k) => n > 1 || k >= shape.length - 2);
+  return indexOf(i, shape).slice(first);
+}
 /** The arithmetic of a cell, compared with the recorded value. */
 function arithmetic(cell) {
   const {t} = app, tensor = cell && t.tensor(cell.id), v = values(tensor);
   if (!v) return [h('p.note', {}, 'Point at a value, or select one, to see its arithmetic.')];
   const a = app.arithmetic(cell), x = v[cell.i], was = app.was(cell.id)?.[cell.i];
-  const extra = tensor.shape.findIndex((n, k) => n > 1 || k >= tensor.shape.length - 2);
-  const index = indexOf(cell.i, tensor.shape).slice(extra);
+  const index = shownIndex(tensor, cell.i);
   const entry = t.producer.has(cell.id) ? null : t.origin.get(cell.id);
   const face = entry ? gradSymbol(symbolOf(t, entry.to)) : symbol(symbolOf(t, cell.id));
   const name = h('b', {title: nameOf(t, cell.id)}, face, index.length > 0 && `[${index}]`);
@@ -115,10 +119,17 @@ const item = (id, chosen, text, props) => h('div', {role: 'option', class: 'item
   'aria-selected': String(id === chosen), onclick: () => app.go({t: id}), ...props}, text);
 
 // ---- every gradient ----
+/** The tensor of which another is a view, if it has a gradient, too. */
+function viewed(t, id) {
+  const op = t.producer.get(id);
+  return op && kKeepsNames.test(op.op) && t.entries.has(op.in[0]) ? viewed(t, op.in[0]) : id;
+}
 function ledgerView() {
-  const {t} = app, targets = app.once('targets', () => [...t.entries.keys()]), step = app.step();
+  const {t} = app, step = app.step();
+  const isOwn = id => viewed(t, id) === id;
+  const targets = app.once('targets', () => [...t.entries.keys()].filter(isOwn));
   if (!targets.length) return [note('No gradient was recorded.')];
-  const wanted = app.state.t ?? (step?.visit ? step.visit.gin[0]?.to : step?.op?.out);
+  const wanted = viewed(t, app.state.t ?? (step?.visit ? step.visit.gin[0]?.to : step?.op?.out));
   const id = t.entries.has(wanted) ? wanted : targets[0], all = t.entries.get(id);
   const entry = e => h('div.entry', {},
     para(ledgerLine(t, e), ' ', e.visit != null &&

@@ -264,10 +264,14 @@ run({
     assert.deepEqual(from(scores, 1, q, k), [[q, [0, 1, 2, 3]], [k, [4, 5, 6, 7]]]);
     assert.deepEqual(to(k, 5, scores), [[scores, [1, 4]]]);
   },
-  'a gradient comes from the gradient of the result, and goes to those of the inputs'() {
+  'a gradient comes from the gradient of the result and the other factors, and goes to the inputs'() {
     const t = p.openTape(sample()), [dy, dz] = [t.visits.get(0).dy, t.visits.get(1).dy];
-    const [dx, dw] = t.visits.get(1).gin.map(e => e.after);
-    assert.deepEqual(p.sourcesOf(t, dz, 4).map(c => c.join()).sort(), [3, 4, 5].map(i => `${dy},${i}`));
+    const [dx, dw] = t.visits.get(1).gin.map(e => e.after), [x, w] = t.ops.get(0).in, y = t.ops.get(1).out;
+    const sources = (id, i) => [...new Set(p.sourcesOf(t, id, i).map(c => c.join()))].sort();
+    const row = (id, ...cells) => cells.map(i => `${id},${i}`);
+    assert.deepEqual(sources(dz, 4), [...row(y, 3, 4, 5), ...row(dy, 3, 4, 5)].sort());
+    assert.deepEqual(sources(dx, 3), [...row(w, 1, 3, 5), ...row(dz, 3, 4, 5)].sort());
+    assert.deepEqual(sources(dw, 2), [...row(x, 0, 2), ...row(dz, 1, 4)].sort());
     assert.deepEqual(p.usesOf(t, dz, 4).map(c => c.join()).sort(),
       [[dx, 2], [dx, 3], [dw, 2], [dw, 3]].map(c => c.join()).sort());
   },
