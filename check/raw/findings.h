@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "gradus/check/raw/missed.h"
 #include "gradus/check/raw/verdict.h"
 
 namespace gradus::check {
@@ -58,6 +59,7 @@ struct InputSummary {
   double error = 0;           // largest error, relative to the largest derivative
   std::string map = {};       // one character per element; empty if all are correct
   std::int64_t map_rows = 0;  // > 0: `map` shows a Jacobian [map_rows, elements]
+  Coverage coverage = {};
   Cause cause = {};
 };
 
@@ -81,6 +83,7 @@ struct Report {
   std::vector<InputSummary> inputs;
   std::vector<std::string> notes;  // remarks for the reader, such as untested elements
   Counts counts;
+  double missed = 0;  // bound on the probability that a wrong entry was missed (missed.h)
   std::uint64_t seed = 0;
   std::string reproduce;  // call that repeats the check
   std::string smallest;   // smallest shapes that fail

@@ -62,9 +62,9 @@ struct RawOptions {
   double rtol = 1e-7;                  // see Tolerance
   double atol = 1e-9;                  // relative to the element's largest derivative
   double resolution = 0;               // > 0: accuracy to check, for noisy functions
-  int projections = 3;                 // weighted sums of outputs; in a sample, also directions
-  std::size_t rows = 16;               // outputs in a sample
-  std::size_t columns = 64;            // elements per input in a sample
+  int projections = 6;                 // weighted sums of outputs; in a sample, also directions
+  std::size_t rows = 13;               // outputs in a sample
+  std::size_t columns = 60;            // elements per input in a sample
   std::size_t findings = 3;            // maximum listed per input
   Dims output_shape = {};              // shape shown in the report; default: one axis
   std::vector<OutputPart> parts = {};  // the joined outputs, for the report
@@ -73,6 +73,7 @@ struct RawOptions {
   double seconds = 0;                  // > 0: time limit
   int threads = 1;                     // concurrent calls of forward; 0: one per core
   bool neighborhood = true;            // near special points, also check a neighbor
+  bool outputs_are_sums = false;  // each output is a random weighted sum of a function's outputs
 
   Tolerance tolerance() const {
     Tolerance result;

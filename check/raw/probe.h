@@ -28,6 +28,7 @@ struct Move {
   std::optional<std::size_t> element = {};  // empty: moves along `direction`
   Values direction = {};
   std::vector<Slope> slopes = {};  // [probe]
+  double largest = 0;              // largest measured derivative of an output
 
   bool along() const { return !element; }
   double of(const Values& gradient) const {

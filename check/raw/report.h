@@ -204,9 +204,9 @@ inline std::string json_of(const Finding& f) {
 
 GRADUS_CHECK_INLINE std::string Report::json() const {
   return object("name", name, "verdict", verdict, "seed", seed, "forward_calls", counts.forward,
-                "vjp_calls", counts.vjp, "conditions", counts.conditions, "inputs", inputs,
-                "findings", findings, "notes", notes, "smallest_failing_shape", smallest,
-                "reproduce", reproduce) +
+                "vjp_calls", counts.vjp, "conditions", counts.conditions, "missed", missed,
+                "inputs", inputs, "findings", findings, "notes", notes, "smallest_failing_shape",
+                smallest, "reproduce", reproduce) +
          "\n";
 }
 

@@ -45,6 +45,7 @@ class VjpCheck {
         if (report_.inputs[k].differentiable) compare(k);
       if (auto tie = wrong_tie(function_, numeric_, probes_, goal_, report_))
         add_extra(report_, *tie);
+      state_probability();
       if (!probes_.empty()) side_effects().check_answer(probes_.back().answer);
       if (report_.verdict == Verdict::fail) full_ ? name_causes() : look_at_all();
       if (report_.verdict != Verdict::fail && options_.neighborhood) check_neighborhood();
@@ -137,7 +138,10 @@ class VjpCheck {
     const bool many_rows = automatic && count <= 256 && !budget_.limited();
     all_rows_ = full_ || many_rows || count <= options_.rows;
     Random random(options_.seed);
-    probes_ = make_probes(count, all_rows_ ? count : options_.rows, options_.projections, random);
+    const int sums = options_.outputs_are_sums ? 0
+                     : all_rows_               ? std::min(options_.projections, 3)
+                                               : options_.projections;
+    probes_ = make_probes(count, all_rows_ ? count : options_.rows, sums, random);
     if (!options_.upstream.empty()) probes_.push_back({options_.upstream});
     if (function_.functions().into && count > 0 && !side_effects().check_buffers())
       function_.start_from_zeros();
@@ -161,7 +165,9 @@ class VjpCheck {
     goal_.thorough = false;
     return budget_.run(first, last, until, function_, [&](std::size_t i, CheckedFunction& own) {
       Move& move = numeric.moves[i];
-      move.slopes = contracted(own.column_of(k, move, goal_, options_), probes_);
+      const std::vector<Slope> column = own.column_of(k, move, goal_, options_);
+      move.slopes = contracted(column, probes_);
+      move.largest = largest_resolved(column, 0, goal_.tolerance);
     });
   }
 
@@ -192,6 +198,7 @@ class VjpCheck {
     Numeric& numeric = numeric_[k];
     InputSummary& summary = report_.inputs[k];
     if (options_.resolution > 0) numeric.compare_with_largest();
+    summary.error = largest_error(k);
     if (!zero_.empty())
       if (auto finding = not_zero(k, summary, numeric, zero_[k])) report_.add(*finding);
     summary.looked_at = std::count_if(numeric.moves.begin(), numeric.moves.end(),
@@ -213,7 +220,6 @@ class VjpCheck {
       mismatches.push_back(std::move(worst));
     }
     if (summary.wrong == 0) summary.map.clear();
-    summary.error = largest_error(k);
     add_worst(k, std::move(mismatches));
     for (std::string& note : notes_about(summary, numeric, budget_.limited()))
       report_.notes.push_back(std::move(note));
@@ -235,6 +241,58 @@ class VjpCheck {
       if (largest > 0) result = std::max(result, error / largest);
     }
     return result;
+  }
+
+  /// The tolerance of a comparison. Elements that were compared one by one show how exact the
+  /// derivative is, so sums need not allow for more.
+  Tolerance tolerance_of(std::size_t k, const Move& move, const Probe& probe) const {
+    Tolerance t = goal_.tolerance;
+    if (!t.exact || !(move.along() || (probe.dense() && !all_rows_))) return t;
+    t.rtol = std::min(t.rtol, std::max(1e-2 * t.rtol, 10 * report_.inputs[k].error));
+    return t;
+  }
+
+  Coverage coverage(std::size_t k) const {
+    const Numeric& numeric = numeric_[k];
+    const InputSummary& summary = report_.inputs[k];
+    const Values& x = function_.inputs()[k].values;
+    const double typical = rms(x);
+    Coverage result;
+    const bool dense = !all_rows_;
+    if (dense) result.sums = options_.projections;
+    if (options_.outputs_are_sums) result.sums = static_cast<int>(outputs());
+    if (summary.looked_at < summary.elements)
+      result.directions = static_cast<int>(std::ssize(numeric.moves) - summary.looked_at);
+    for (const Move& move : numeric.moves) {
+      const double unit = move.along() ? 1 : unit_of(x[*move.element], typical);
+      if (!move.along()) result.largest = std::max(result.largest, move.largest * unit);
+      for (std::size_t p = 0; p < probes_.size(); ++p) {
+        const Probe& probe = probes_[p];
+        const Slope& n = move.slopes[p];
+        if (move.along() != (result.directions > 0) || probe.dense() != dense) continue;
+        const double scale = numeric.scale(move, probe.dense());
+        const Judgement now = judge(n.value, n, scale, tolerance_of(k, move, probe));
+        result.allowed = std::max(result.allowed, now.allowed * unit);
+      }
+    }
+    return result;
+  }
+
+  void state_probability() {
+    bool sampled = false;
+    for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
+      if (!report_.inputs[k].differentiable) continue;
+      const Coverage c = report_.inputs[k].coverage = coverage(k);
+      if ((c.sums == 0 && c.directions == 0) || c.largest == 0) continue;
+      sampled = true;
+      report_.missed += gradus::check::missed(c, 1e-4);
+    }
+    report_.missed = std::min(report_.missed, 1.0);
+    if (sampled && report_)
+      report_.notes.push_back(
+          "an entry of the Jacobian that is wrong by more than 1e-4 of the largest would have been "
+          "missed with a probability of at most " +
+          number(std::min(1.0, 1.05 * report_.missed), 2));
   }
 
   void count(InputSummary& summary, std::size_t k, std::size_t m, const Mismatch& worst) const {
@@ -274,7 +332,7 @@ class VjpCheck {
       const Probe& probe = probes_[p];
       const Slope& n = move.slopes[p];
       const double a = move.of(probe.answer[k]);
-      Judgement result = judge(a, n, scale[probe.dense()], goal_.tolerance);
+      Judgement result = judge(a, n, scale[probe.dense()], tolerance_of(k, move, probe));
       if (result.verdict == Verdict::pass) continue;
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
       if (!std::isfinite(a) && (move.blind() || (std::isinf(a) && !seen)))

@@ -143,6 +143,7 @@ TEST_CASE("causes: docs/checking/causes.md lists exactly the causes that tests c
   std::set<std::string> tested{"ADDS",
                                "OVERWRITES",
                                "NEVER WRITTEN",
+                               "SHAPE",
                                "DEPENDS ON ITS BUFFER",
                                "NOT DETERMINISTIC",
                                "COLUMN MAJOR",

@@ -53,8 +53,8 @@ TEST_CASE("options: large inputs are sampled, and an error in one element is sti
   Options bare;
   bare.conditions = false;
   const Report report = check::gradients("large", f, in, bare);
-  passes(report, "16 of its 3000 rows");
-  passes(report, "64 of 3000 elements of input 'x0' were compared one by one");
+  passes(report, "of its 3000 rows");
+  passes(report, "of 3000 elements of input 'x0' were compared one by one");
   CHECK(report.counts.forward < 800);
   const check::Vjp wrong = [](const Tensors& x, const Tensor& dy) {
     Tensor dx = 2.0 * x[0] * dy * sum(x[1]);
@@ -72,7 +72,7 @@ TEST_CASE("options: the mode and the time budget apply to the comparison") {
   Options options;
   options.conditions = options.smallest = false;
   options.mode = check::Mode::projections;
-  passes(check::gradients("square", square_of, {values({5, 4})}, options), "16 of its 20 rows");
+  passes(check::gradients("square", square_of, {values({5, 4})}, options), "of its 20 rows");
   options.mode = check::Mode::automatic;
   options.seconds = 1e-12;
   undecided(check::gradients("square", square_of, {values({5, 4})}, options),

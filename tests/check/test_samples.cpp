@@ -66,7 +66,7 @@ TEST_CASE("samples: the report counts the checked rows and elements") {
 
 TEST_CASE("samples: an error in one output among 400 is traced to it") {
   const Case c = matmul(20, 3, 20);
-  passes(run(c), "16 of its 400 rows");
+  passes(run(c), "of its 400 rows");
   for (const Index output : {Index{0}, Index{77}, Index{399}}) {
     const Report report =
         run_spoiled(c, [output](Arguments& dx, const Arguments&, const Values& dy) {
@@ -81,7 +81,7 @@ TEST_CASE("samples: an error in one output among 400 is traced to it") {
 
 TEST_CASE("samples: an error in one element among 5000 is traced to it, and reported once") {
   const Case c = elementwise("cube", random_values(5000, 1), cube, d_cube);
-  passes(run(c), "64 of 5000 elements of input 'x' were compared one by one");
+  passes(run(c), "of 5000 elements of input 'x' were compared one by one");
   CHECK(run(c).counts.forward < 1000);  // all elements would take 30 000 calls
   for (const Index element : {Index{0}, Index{1234}, Index{4999}}) {
     const Report report = run_spoiled(

@@ -53,8 +53,8 @@ TEST_CASE("budget: fewer elements are checked, all along directions, and the rep
   const auto begin = Clock::now();
   const Report report = cubes.report(1);
   const double taken = seconds_since(begin);
-  passes(report, "of 400 elements of x were checked one by one, and all along 3 directions");
-  passes(report, "is missed with a probability of");
+  passes(report, "of 400 elements of x were checked one by one, and all along");
+  passes(report, "with a probability of at most");
   CHECK(report.inputs[0].looked_at >= 1);
   CHECK(report.inputs[0].looked_at < 200);
   CHECK(taken < 3);  // calls may be slower than planned
