@@ -1,7 +1,7 @@
 """Checks a call and classifies what is wrong."""
 import gradus_check
 
-from .vary import EDGES, SCALES, structure_of
+from .vary import EDGES, SCALES, quaternion_at, repaired, structure_of
 
 ACCURACY = 1e-3  # a smaller error, relative to the largest derivative, is an approximation
 
@@ -16,27 +16,59 @@ def restored(call, args):
     def tensor(a):
         if not isinstance(a, numpy.ndarray):
             return a
+        if a.dtype == numpy.float32 and (structure := structure_of(a)):  # unit vectors must be exact
+            a = repaired(a.astype(float), structure, quaternion_at(a))
         t = torch.from_numpy(numpy.array(a))
         return t.to(torch.complex128 if t.is_complex() else torch.float64) if a.dtype.kind in "fc" else t
     return [tensor(a) for a in args]
 
 
 def takes(call, args, kwargs):
-    """True if the function accepts the arguments and returns a finite, nonempty, differentiable result."""
+    """True if the function accepts the arguments and returns a finite, nonempty, differentiable result. Chooses what is
+    differentiated: all floating-point inputs but those for which backward returns None; or, if the function refuses
+    that, those of the recorded call."""
+    if _takes(call, args, kwargs):
+        return True
+    if not call.kind.startswith("torch") or call.wanted is not None or not call.asked:
+        return False
+    call.wanted = call.asked
+    if _takes(call, args, kwargs):
+        return True
+    call.wanted = None
+    return False
+
+
+def _takes(call, args, kwargs):
     import numpy
     try:
         if not call.kind.startswith("torch"):
             y = numpy.asarray(call.function(*args, **kwargs))
             return y.size > 0 and y.dtype.kind in "fc" and bool(numpy.isfinite(y).all())
         import torch
-        inputs = [a.requires_grad_() if isinstance(a, torch.Tensor) and (a.is_floating_point() or a.is_complex()) else a
-                  for a in restored(call, args)]
+        inputs = [a.requires_grad_() if isinstance(a, torch.Tensor) and (a.is_floating_point() or a.is_complex())
+                  and (call.wanted is None or k in call.wanted) else a for k, a in enumerate(restored(call, args))]
         y = call.function(*inputs, **kwargs)
         every = [v for v in (y if isinstance(y, (list, tuple)) else [y]) if isinstance(v, torch.Tensor)]
-        return any(v.requires_grad and v.numel() for v in every) and all(
+        results = [v for v in every if v.requires_grad and v.numel()]
+        if call.wanted is None and results:
+            _leave_out_constants(call, inputs, results)
+        return bool(results) and all(
             bool(torch.isfinite(v).all()) for v in every if v.is_floating_point() or v.is_complex())
     except Exception:  # pylint: disable=broad-except
         return False
+
+
+def _leave_out_constants(call, inputs, results):
+    import torch
+    at = [k for k, a in enumerate(inputs) if isinstance(a, torch.Tensor) and a.requires_grad]
+    try:
+        found = torch.autograd.grad(results, [inputs[k] for k in at], [torch.ones_like(v) for v in results],
+                                    allow_unused=True)
+    except Exception:  # pylint: disable=broad-except
+        return  # the check will report it
+    if None in [g if g is None else 0 for g in found] and any(g is not None for g in found):
+        call.constants = [k for k, g in zip(at, found) if g is None]
+        call.wanted = tuple(k for k, g in zip(at, found) if g is not None)
 
 
 def check(call, args, kwargs, budget, conditions, second="auto", mapped=None):
@@ -46,10 +78,16 @@ def check(call, args, kwargs, budget, conditions, second="auto", mapped=None):
         return _check_primitive(call, args, kwargs, budget, names, mapped)
     if call.kind == "jax function":
         return _check_jax(call, args, kwargs, budget, names)
-    tensors = restored(call, args)
-    function = call.function if mapped is None else lambda *x, **k: mapped(call.function, x, k)
-    return gradus_check.torch(function, *tensors, kwargs=kwargs, name=call.name, names=names, second=second,
-                              conditions=conditions, budget=budget)
+    every = restored(call, args)
+    at = [k for k in range(len(every)) if call.wanted is None or k in call.wanted]
+
+    def function(*x, **options):
+        full = list(every)
+        for k, value in zip(at, x):
+            full[k] = value
+        return mapped(call.function, full, options) if mapped else call.function(*full, **options)
+    return gradus_check.torch(function, *(every[k] for k in at), kwargs=kwargs, name=call.name,
+                              names=[names[k] for k in at], second=second, conditions=conditions, budget=budget)
 
 
 def _check_primitive(call, args, kwargs, budget, names, mapped):
@@ -113,11 +151,17 @@ def _symmetric(x):
     return (x + x.swapaxes(-1, -2)) / 2
 
 
+def _lower(x):
+    import numpy
+    return numpy.tril(x) if isinstance(x, numpy.ndarray) else x.tril()
+
+
 def _sum(x):
     return x.sum(-1)[..., None]
 
 
-_MAPS = {"spd": (_symmetric, lambda x, g: _symmetric(g)), "symmetric": (_symmetric, lambda x, g: _symmetric(g)),
+_MAPS = {"lower": (_lower, lambda x, g: _lower(g)),
+         "spd": (_symmetric, lambda x, g: _symmetric(g)), "symmetric": (_symmetric, lambda x, g: _symmetric(g)),
          "simplex": (lambda x: x / _sum(x), lambda x, g: (g - _sum(g * x) / _sum(x)) / _sum(x)),
          "unit": (lambda x: x / _sum(x * x)**0.5, lambda x, g: (g - x * _sum(g * x) / _sum(x * x)) / _sum(x * x)**0.5)}
 
@@ -136,20 +180,23 @@ def without_gauge(f, x, options):
     return projected(f(*x, **options))
 
 
-def is_tangent(report, args, names):
-    """True if the failing inputs hold unit quaternions, and their gradients have a component that is always 0: the
-    convention of Lie group libraries, whose gradients live in the tangent space."""
+def is_tangent(call, report, args, kwargs):
+    """True for the convention of Lie group libraries, whose gradients live in the tangent space: the failing inputs hold
+    unit quaternions and their gradients have a component that is always 0, or the output holds unit quaternions."""
     import numpy
+    names = call.argument_names()
+    if call.kind.startswith("torch"):
+        y = call.function(*restored(call, args), **kwargs)
+        if hasattr(y, "detach") and quaternion_at(y.detach().numpy()) is not None:
+            return True
     failing = [i for i in report.json()["inputs"] if i["wrong"]]
     for entry in failing:
         a = args[names.index(entry["name"])] if entry["name"] in names else None
         if not isinstance(a, numpy.ndarray) or a.ndim == 0 or a.shape[-1] < 4:
             return False
         width, marks = a.shape[-1], entry["map"]
-        quaternion = any(numpy.abs(numpy.linalg.norm(a[..., i:i + 4], axis=-1) - 1).max() < 1e-5
-                         for i in range(width - 3))
         columns = [set(marks[c::width]) for c in range(width)]
-        if not quaternion or not any(c <= {"0", "."} and "0" in c for c in columns):
+        if quaternion_at(a) is None or not any(c <= {"0", "."} and "0" in c for c in columns):
             return False
     return bool(failing)
 
@@ -168,7 +215,7 @@ def classified(report, label):
     elif label.startswith(EDGES) or set(causes.values()) == {"LEAK"} or (label.startswith(SCALES) and not causes):
         kind = "edge"
     elif set(causes.values()) == {"PRECISION"} or (0 < error < ACCURACY and not set(causes.values()) & {
-            "WANTS", "SHAPE", "ACCUMULATION", "KEEPS STATE"}):
+            "WANTS", "SHAPE", "ACCUMULATION", "KEEPS STATE", "NOT A NUMBER"}):
         kind = "accuracy"
     else:
         kind = "wrong"

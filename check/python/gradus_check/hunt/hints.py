@@ -27,8 +27,7 @@ def hints(cls):
 
 
 def _declared_once(cls):
-    return "once_differentiable" in getattr(cls.__dict__["backward"].__func__, "__qualname__", "") or \
-        "once_differentiable" in _source(cls)
+    return "once_differentiable" in _source(cls)
 
 
 def _source(cls):

@@ -16,7 +16,9 @@ class Call:
     def __init__(self, kind, name, function, args, kwargs, source, wanted=None):
         self.kind, self.name, self.function, self.kwargs, self.source = kind, name, function, kwargs, source
         self.args = [_plain(a) for a in args]
+        self.asked = tuple(k for k, a in enumerate(args) if getattr(a, "requires_grad", False))
         self.wanted = wanted  # the arguments that are differentiated; None for all
+        self.constants = []  # arguments for which backward returns None
 
     def key(self):
         """Equal for calls that differ only in sizes and values."""
@@ -61,12 +63,14 @@ class Recorder:
     def __init__(self, owns):
         self.owns, self.calls, self.seen, self.off = owns, {}, {}, False
 
-    def add(self, *call):
-        if self.off:
-            return
+    def before(self, *call):
+        """A copy of the arguments, for add() if the call succeeds; None if they cannot be copied."""
+        with contextlib.suppress(Exception):  # a tensor without values: meta, fake, inside torch.func
+            return None if self.off else Call(*call)
+
+    def add(self, call):
         try:
-            call = Call(*call)
-            if call.elements() > MOST_ELEMENTS or not any(_kind(a)[0] in ("f", "c") for a in call.args):
+            if call is None or call.elements() > MOST_ELEMENTS or not any(_kind(a)[0] in ("f", "c") for a in call.args):
                 return
             self.seen[call.name] = self.seen.get(call.name, 0) + 1
             key = call.key()
@@ -76,7 +80,7 @@ class Recorder:
             if key in self.calls or len(kept) < PER_FUNCTION:
                 self.calls[key] = call
         except Exception:  # pylint: disable=broad-except
-            pass  # a tensor without values: meta, fake, inside torch.func
+            pass  # an argument whose repr() fails
 
 
 @contextlib.contextmanager
@@ -105,9 +109,11 @@ def _torch_functions(recorder):
     original = torch.autograd.Function.__dict__["apply"]  # a classmethod, of Python or of C
 
     def apply(cls, *args, **kwargs):
-        if recorder.owns(cls.__module__):
-            recorder.add("torch function", f"{cls.__module__}.{cls.__qualname__}", cls.apply, args, kwargs, cls.forward)
-        return original.__get__(None, cls)(*args, **kwargs)
+        seen = recorder.owns(cls.__module__) and recorder.before(
+            "torch function", f"{cls.__module__}.{cls.__qualname__}", cls.apply, args, kwargs, cls.forward)
+        y = original.__get__(None, cls)(*args, **kwargs)
+        recorder.add(seen or None)
+        return y
     return _replaced(torch.autograd.Function, "apply", classmethod(apply))
 
 
@@ -117,9 +123,11 @@ def _torch_ops(recorder):
 
     def call(op, *args, **kwargs):
         forward = op._init_fn
-        if op._backward_fn is not None and recorder.owns(forward.__module__):
-            recorder.add("torch op", op._qualname, op, args, kwargs, forward)
-        return original(op, *args, **kwargs)
+        owned = op._backward_fn is not None and recorder.owns(forward.__module__)
+        seen = owned and recorder.before("torch op", op._qualname, op, args, kwargs, forward)
+        y = original(op, *args, **kwargs)
+        recorder.add(seen or None)
+        return y
     return _replaced(torch.library.CustomOpDef, "__call__", call)
 
 
@@ -131,7 +139,8 @@ def _autograd_primitives(recorder):
         if fun not in known:
             known[fun] = path_of(fun, recorder.owns)
         if name := known[fun]:
-            recorder.add("autograd primitive", name, fun, args, kwargs, getattr(fun, "fun", fun), tuple(parent_argnums))
+            recorder.add(recorder.before("autograd primitive", name, fun, args, kwargs, getattr(fun, "fun", fun),
+                                         tuple(parent_argnums)))
         return original(node, value, fun, args, kwargs, parent_argnums, parents)
     return _replaced(core.VJPNode, "__init__", init)
 
@@ -149,9 +158,11 @@ def _jax_functions(recorder):
 
     def call(function, *args, **kwargs):
         forward = function.fun
-        if recorder.owns(forward.__module__):
-            recorder.add("jax function", f"{forward.__module__}.{forward.__qualname__}", function, args, kwargs, forward)
-        return original(function, *args, **kwargs)
+        seen = recorder.owns(forward.__module__) and recorder.before(
+            "jax function", f"{forward.__module__}.{forward.__qualname__}", function, args, kwargs, forward)
+        y = original(function, *args, **kwargs)
+        recorder.add(seen or None)
+        return y
     return _replaced(jax.custom_vjp, "__call__", call)
 
 

@@ -45,7 +45,8 @@ def program(call, args, kwargs, wrong, order):
         body += [f"def F({x}):", f"    g, = torch.autograd.grad(f({x}), {x}, create_graph=True)",
                  f"    return (g * torch.cos(torch.arange(g.numel())).reshape(g.shape)).sum()"]
     of = "F" if order == 2 else "f"
-    body += [f"{x}.requires_grad_()", f"g, = torch.autograd.grad({of}({x}), {x})",
+    body += [f"{x}.requires_grad_()", f"s = {of}({x})",
+             f"g, = torch.autograd.grad(s, {x}) if s.requires_grad else [torch.zeros_like({x})]  # or detached",
              f"e = torch.eye({x}.numel()).reshape(-1, *{x}.shape) * 1e-5",
              f"d = torch.stack([({of}({x} + v) - {of}({x} - v)) / 2e-5 for v in e]).reshape({x}.shape)",
              'print("autograd   ", g.flatten()[:8].tolist())', 'print("differences", d.flatten()[:8].tolist())']

@@ -94,29 +94,52 @@ def drawn_like(a, shape, sizes, rng):
         if (a < 1).all():
             values = 0.05 + 0.9 * rng.random(shape)
             size = 1.0
-        values = values / values.sum(-1, keepdims=True) if structure == "simplex" and shape else values
     values = numpy.asarray(values * (size or 1.0))
+    return repaired(values, structure, quaternion_at(a)).astype(a.dtype)
+
+
+def repaired(values, structure, at=None):
+    """Values with a structure, from values that nearly have it."""
     if structure == "unit":
-        values = values / numpy.linalg.norm(values, axis=-1, keepdims=True)
-    if structure == "symmetric" and len(shape) > 1 and shape[-1] == shape[-2]:
-        values = (values + numpy.swapaxes(values, -1, -2)) / 2
-    if structure == "sorted":
-        values = numpy.sort(values, -1)
-    return values.astype(a.dtype)
+        return values / numpy.linalg.norm(values, axis=-1, keepdims=True)
+    if structure == "quaternion" and values.shape[-1] >= at + 4:
+        part = values[..., at:at + 4]
+        values[..., at:at + 4] = part / numpy.linalg.norm(part, axis=-1, keepdims=True)
+    if structure in ("symmetric", "spd") and values.ndim > 1 and values.shape[-1] == values.shape[-2]:
+        return (values + numpy.swapaxes(values, -1, -2)) / 2
+    if structure == "lower" and values.ndim > 1:
+        return numpy.tril(values) + numpy.eye(*values.shape[-2:])
+    if structure == "simplex" and values.ndim:
+        return values / values.sum(-1, keepdims=True)
+    return numpy.sort(values, -1) if structure == "sorted" else values
+
+
+def quaternion_at(a):
+    """Where unit quaternions begin in the rows of an array, or None."""
+    if a.dtype.kind == "f" and a.ndim and a.size:
+        for i in range(a.shape[-1] - 3):
+            if numpy.abs(numpy.linalg.norm(a[..., i:i + 4], axis=-1) - 1).max() < 1e-5:
+                return i
+    return None
 
 
 def structure_of(a):
-    """The property of all rows or matrices of an array: spd, symmetric, simplex, unit, sorted, or ""."""
+    """The property of all rows or matrices of an array: lower, spd, symmetric, simplex, unit, quaternion, sorted, or ""."""
     if a.dtype.kind != "f" or a.ndim == 0 or a.size < 2 or not numpy.isfinite(a).all():
         return ""
     rounding = 1e-5 * max(1.0, float(numpy.abs(a).max()))
-    if a.ndim > 1 and a.shape[-1] == a.shape[-2] > 1 and numpy.abs(a - numpy.swapaxes(a, -1, -2)).max() < rounding:
+    square = a.ndim > 1 and a.shape[-1] == a.shape[-2] > 1
+    if square and not numpy.triu(a, 1).any() and numpy.tril(a, -1).any():
+        return "lower"
+    if square and numpy.abs(a - numpy.swapaxes(a, -1, -2)).max() < rounding:
         return "spd" if numpy.linalg.eigvalsh(a).min() > 0 else "symmetric"
     if a.shape[-1] > 1:
         if (a >= 0).all() and numpy.abs(a.sum(-1) - 1).max() < 1e-5:
             return "simplex"
         if numpy.abs(numpy.linalg.norm(a, axis=-1) - 1).max() < 1e-5:
             return "unit"
+        if quaternion_at(a) is not None:
+            return "quaternion"
         if a.shape[-1] > 2 and (numpy.diff(a, axis=-1) > 0).all():
             return "sorted"
     return ""
@@ -125,6 +148,8 @@ def structure_of(a):
 def _values(a, rng):
     noisy = a + 0.1 * (float(numpy.abs(a).mean()) or 1.0) * rng.standard_normal(a.shape).astype(a.dtype)
     yield "other values", drawn_like(a, a.shape, {}, rng)
+    if structure_of(a) in ("lower", "simplex", "unit", "quaternion"):
+        return
     yield "tiny", noisy * 1e-4
     yield "large", noisy * 30
     if a.size > 1:

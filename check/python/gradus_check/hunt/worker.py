@@ -189,6 +189,9 @@ class Worker:
                 if time.monotonic() > until:
                     break
                 self._check_sample(call, label, args, kwargs, until, counts, problems)
+        constants = sorted({call.argument_names()[k] for call in calls for k in call.constants})
+        if constants:
+            self.say(event="constants", function=name, inputs=constants)
         for (order, kind), found in sorted(problems.items()):
             found.sort(key=lambda p: (p["label"] != "as recorded", p["elements"]))
             if kind == "edge" and any(other in problems for other in ((order, "wrong"), (order, "throws"))):
@@ -229,7 +232,7 @@ class Worker:
 
     @staticmethod
     def _is_convention(call, args, kwargs, report, order):
-        if order == 1 and classify.is_tangent(report, args, call.argument_names()):
+        if order == 1 and classify.is_tangent(call, report, args, kwargs):
             return True
         torch = call.kind.startswith("torch")
         return any(mapped and classify.check(call, args, kwargs, CHECK_SECONDS, False, mapped=mapped)
