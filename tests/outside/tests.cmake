@@ -17,5 +17,11 @@ add_test(NAME "outside/misuse does not compile and gives the reason" COMMAND ${C
   -DCXX=${CMAKE_CXX_COMPILER} -P "${outside}/refused.cmake")
 set_tests_properties("outside/misuse does not compile and gives the reason" PROPERTIES
   LABELS nightly TIMEOUT 300)
+if(Python3_FOUND)
+  add_test(NAME "outside/single header" COMMAND ${CMAKE_COMMAND} -DTREE=${PROJECT_SOURCE_DIR}
+    -DWORK=${CMAKE_CURRENT_BINARY_DIR}/outside/single_header -DCXX=${CMAKE_CXX_COMPILER}
+    -DPYTHON=${Python3_EXECUTABLE} -P "${outside}/single_header.cmake")
+  set_tests_properties("outside/single header" PROPERTIES LABELS "nightly;ci" TIMEOUT 300)
+endif()
 # These tests run for every change.
 set_tests_properties(outside/plain outside/c outside/catch2 PROPERTIES LABELS "nightly;ci")
