@@ -22,6 +22,17 @@ if(Python3_FOUND)
     -DWORK=${CMAKE_CURRENT_BINARY_DIR}/outside/single_header -DCXX=${CMAKE_CXX_COMPILER}
     -DPYTHON=${Python3_EXECUTABLE} -P "${outside}/single_header.cmake")
   set_tests_properties("outside/single header" PROPERTIES LABELS "nightly;ci" TIMEOUT 300)
+  foreach(kind IN ITEMS header package pytest)
+    add_test(NAME "outside/sample repository, ${kind}" COMMAND ${CMAKE_COMMAND} -DKIND=${kind}
+      -DTREE=${PROJECT_SOURCE_DIR} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/outside/repository_${kind}
+      -DCXX=${CMAKE_CXX_COMPILER} -DGENERATOR=${CMAKE_GENERATOR} -DPYTHON=${Python3_EXECUTABLE}
+      -P "${outside}/repositories.cmake")
+    set_tests_properties("outside/sample repository, ${kind}" PROPERTIES LABELS "nightly;ci" TIMEOUT 300
+      SKIP_REGULAR_EXPRESSION "SKIPPED")
+  endforeach()
+  # Uses the wheel that tests/check/python builds.
+  set_tests_properties("outside/sample repository, pytest" PROPERTIES FIXTURES_REQUIRED wheel
+    ENVIRONMENT "PYTHONPATH=${CMAKE_CURRENT_BINARY_DIR}/check/python/unpacked")
 endif()
 # These tests run for every change.
 set_tests_properties(outside/plain outside/c outside/catch2 PROPERTIES LABELS "nightly;ci")

@@ -24,7 +24,7 @@ def _load():
             ("output", number, handle, number, shape), ("set", number, handle, text, ctypes.c_double),
             ("run", number, handle, FORWARD, VJP, FORWARD, handle), ("says", None, handle, text),
             ("condition", number, handle, number, text, ctypes.POINTER(text)),
-            ("report", text, handle, text)):
+            ("report", text, handle, text), ("place", number, handle, text, number)):
         function = getattr(library, "gradus_check_" + name)
         function.restype, function.argtypes = result, arguments
     return library
@@ -74,6 +74,12 @@ class Handle:
     def condition(self, k, note=None, cause=("", "", "")):
         self._do(_c.gradus_check_condition, k, note and note.encode(),
                  (ctypes.c_char_p * 3)(*(part.encode() for part in cause)))
+
+    def place(self, file, line):
+        self._do(_c.gradus_check_place, file.encode(), line)
+
+    def report(self, form):
+        return _c.gradus_check_report(self._check, form.encode()).decode()
 
     def text(self, colour=False):
         return _c.gradus_check_report(self._check, b"colour" if colour else b"text").decode()

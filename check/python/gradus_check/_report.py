@@ -1,4 +1,5 @@
 """The result of a check."""
+import json
 
 
 class Report:
@@ -23,6 +24,14 @@ class Report:
     def json(self):
         """A dict with verdict, inputs, findings, notes and counts; see docs/checking/cpp.md."""
         return self._handle.json()
+
+    def sarif(self):
+        """A dict in SARIF 2.1.0 with one result unless the verdict is PASS, at the line of the derivative."""
+        return json.loads(self._handle.report("sarif"))
+
+    def annotation(self):
+        """The line that GitHub shows at the derivative in a pull request, or "" if the verdict is PASS."""
+        return self._handle.report("github")
 
     def causes(self):
         """The diagnosed causes by input: {"x": "MISSING TERM"}."""

@@ -4,6 +4,7 @@ import copy
 import torch
 
 from ._library import Handle
+from ._places import backward_line
 from ._report import Report
 from ._torch_conditions import Conditions
 
@@ -40,6 +41,7 @@ def check_torch(function, *inputs, name=None, names=(), seed=0x5EED, reference=N
                        values, torch.float64)))))
         if conditions and not any(f["kind"] == "structure" for f in handle.json()["findings"]):
             Conditions(checked, handle, seed).run()
+        handle.place(*backward_line(function, lambda: checked.call(checked.leaves(checked.x))))
     return Report(handle)
 
 
@@ -53,7 +55,7 @@ class CheckedFunction:
     def __init__(self, function, inputs, names, seed, rough):
         owner = getattr(function, "__self__", None)  # for MyFunction.apply
         self.name = owner.__name__ if isinstance(owner, type) else getattr(function, "__name__", type(function).__name__)
-        self._function, self._seed = function, seed
+        self._function, self._seed, self.original = function, seed, function
         self.names = [names[k] if k < len(names) else f"x{k}" for k in range(len(inputs))]
         self.given = len(inputs)  # without a module's parameters, whose layout is fixed
         if isinstance(function, torch.nn.Module):
@@ -88,6 +90,7 @@ class CheckedFunction:
                 dx = torch.autograd.grad(self.call(x), [t for t, w in zip(x, self.wanted) if w], dy, create_graph=True,
                                          allow_unused=True)
             return tuple(g for g in dx if g is not None)
+        gradient.__wrapped__ = self.original
         generator = torch.Generator().manual_seed(self._seed)
         return gradient, *self.x, torch.randn(y.shape, generator=generator, dtype=y.dtype)
 
