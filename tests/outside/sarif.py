@@ -29,7 +29,8 @@ def _of(index, name):
     """The value of a key at any depth."""
     if name in index:
         return index[name]
-    return next((found for part in index.values() if isinstance(part, dict) for found in [_of(part, name)] if found), "")
+    found = (_of(part, name) for part in index.values() if isinstance(part, dict))
+    return next(filter(None, found), "")
 
 
 def places(path):

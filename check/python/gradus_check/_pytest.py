@@ -4,8 +4,9 @@
         gradcheck(softmax, softmax_vjp, x)
         gradcheck.torch(MyFunction.apply, x)
 
-INCONCLUSIVE also fails, because nothing was measured. The summary has one line per checked function. On GitHub, failures
-are annotations at the line of the derivative. `--gradus-sarif=FILE` and `--junitxml=FILE` write the reports for CI.
+INCONCLUSIVE also fails, because nothing was measured. The summary has one line per checked function. On GitHub,
+failures are annotations at the line of the derivative. `--gradus-sarif=FILE` (or the environment variable
+GRADUS_CHECK_SARIF) and `--junitxml=FILE` write the reports for CI.
 """
 import json
 import os
