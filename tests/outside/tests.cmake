@@ -30,6 +30,11 @@ if(Python3_FOUND)
     set_tests_properties("outside/sample repository, ${kind}" PROPERTIES LABELS "nightly;ci" TIMEOUT 300
       SKIP_REGULAR_EXPRESSION "SKIPPED")
   endforeach()
+  add_test(NAME "outside/examples for CI are those of the sample repositories" COMMAND Python3::Interpreter
+    "${outside}/documented.py" "${PROJECT_SOURCE_DIR}/docs/checking/ci.md" "${outside}/repository_cmake"
+    "${outside}/repository_pytest")
+  set_tests_properties("outside/examples for CI are those of the sample repositories" PROPERTIES
+    LABELS "nightly;ci")
   # Uses the wheel that tests/check/python builds.
   set_tests_properties("outside/sample repository, pytest" PROPERTIES FIXTURES_REQUIRED wheel
     ENVIRONMENT "PYTHONPATH=${CMAKE_CURRENT_BINARY_DIR}/check/python/unpacked")
