@@ -102,7 +102,7 @@ TEST_CASE("an annotation escapes what GitHub reads as syntax") {
 }
 
 TEST_CASE("checks of tensors report the line that calls them") {
-  const Tensor x = Tensor::full({2}, 0.5, Dtype::f64);
+  const Tensor x = full({2}, 0.5, Dtype::f64);
   const auto f = [](const check::Tensors& in) { return sin(in[0]); };
   const check::Report named = check::gradients("sin", f, {x});
   CHECK(named.place.line == __LINE__ - 1);
