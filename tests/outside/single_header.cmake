@@ -33,5 +33,10 @@ foreach(compiler IN LISTS compilers)
       endif()
     endforeach()
   endforeach()
+  # The checker is compiled once, in checker.cpp.
+  file(WRITE "${WORK}/checker.cpp" "#define GRADUS_CHECK_INLINE\n#include \"gradus_check.hpp\"\n")
+  execute_process(COMMAND ${compiler} -std=c++20 -c checker.cpp WORKING_DIRECTORY "${WORK}" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${compiler} -std=c++20 -DGRADUS_CHECK_COMPILED -include iostream test.cpp second.cpp checker.o
+    -o program WORKING_DIRECTORY "${WORK}" COMMAND_ERROR_IS_FATAL ANY)
   message("${compiler}: the header is enough for one file and for two")
 endforeach()

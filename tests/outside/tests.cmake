@@ -30,6 +30,12 @@ if(Python3_FOUND)
     set_tests_properties("outside/sample repository, ${kind}" PROPERTIES LABELS "nightly;ci" TIMEOUT 300
       SKIP_REGULAR_EXPRESSION "SKIPPED")
   endforeach()
+  set(samples "${CMAKE_CURRENT_BINARY_DIR}/outside/repository_header/build/gradus_check")
+  set_tests_properties("outside/sample repository, header" PROPERTIES FIXTURES_SETUP sarif_files)
+  add_test(NAME "outside/SARIF files agree with the schema" COMMAND Python3::Interpreter "${outside}/sarif.py"
+    "${samples}/square_gradient.sarif=square_test.cpp:7" "${samples}/tanh_gradient.sarif=")
+  set_tests_properties("outside/SARIF files agree with the schema" PROPERTIES LABELS "nightly;ci"
+    FIXTURES_REQUIRED sarif_files SKIP_REGULAR_EXPRESSION "NOT VALIDATED")
   add_test(NAME "outside/examples for CI are those of the sample repositories" COMMAND Python3::Interpreter
     "${outside}/documented.py" "${PROJECT_SOURCE_DIR}/docs/checking/ci.md" "${outside}/repository_cmake"
     "${outside}/repository_pytest")
