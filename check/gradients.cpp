@@ -128,7 +128,7 @@ void add_smallest(const CheckedTensorFunction& f, Report& report) {
   for (std::size_t k = 0; k < smallest.size() && k < 5; ++k)
     report.smallest +=
         (k == 0 ? "" : ", ") + f.options.names[k] + " " + list(sizes_of(smallest[k]));
-  report.smallest += (smallest.size() > 5 ? " …: " : ": ") + in_one_line(found.findings[0]);
+  report.smallest += (smallest.size() > 5 ? " …: " : ": ") + found.headline();
 }
 
 Function recorded(std::string_view name, const Function& forward, const Vjp& backward) {
@@ -141,7 +141,7 @@ Function recorded(std::string_view name, const Function& forward, const Vjp& bac
 
 }  // namespace
 
-Report run(const CheckedTensorFunction& f, const std::string& call) {
+Report run(const CheckedTensorFunction& f, const std::string& call, SourceLine place) {
   std::int64_t count = f.output.numel();
   for (const Tensor& x : f.inputs) count += x.numel();
   const ScopedValue<bool> serial(thread_state.parallel, thread_state.parallel || count <= kSmall);
@@ -149,28 +149,31 @@ Report run(const CheckedTensorFunction& f, const std::string& call) {
   if (report.verdict == Verdict::fail && f.options.smallest) add_smallest(f, report);
   report.reproduce =
       str_cat("check::", call, "(\"", f.name, "\", …, {.seed = ", f.options.seed, "})");
+  report.place = std::move(place);
   return report;
 }
 
 Report gradients(std::string_view name, const Function& f, const Tensors& inputs,
-                 const Options& options) {
-  return run(CheckedTensorFunction(std::string(name), f, inputs, options), "gradients");
+                 const Options& options, SourceLine place) {
+  return run(CheckedTensorFunction(std::string(name), f, inputs, options), "gradients",
+             std::move(place));
 }
 
-Report gradients(const Function& f, const Tensors& inputs, const Options& options) {
-  return gradients("function", f, inputs, options);
+Report gradients(const Function& f, const Tensors& inputs, const Options& options,
+                 SourceLine place) {
+  return gradients("function", f, inputs, options, std::move(place));
 }
 
 Report vjp(std::string_view name, const Function& forward, const Vjp& backward,
-           const Tensors& inputs, const Options& options) {
+           const Tensors& inputs, const Options& options, SourceLine place) {
   return run(
       CheckedTensorFunction(std::string(name), recorded(name, forward, backward), inputs, options),
-      "vjp");
+      "vjp", std::move(place));
 }
 
 Report second(std::string_view name, const Function& forward, const Vjp& backward,
-              const Tensors& inputs, const Options& options) {
-  return second(name, recorded(name, forward, backward), inputs, options);
+              const Tensors& inputs, const Options& options, SourceLine place) {
+  return second(name, recorded(name, forward, backward), inputs, options, std::move(place));
 }
 
 }  // namespace check

@@ -57,33 +57,40 @@ struct Options {
 /// Compares the gradients of f at `inputs` with finite differences, for random upstream gradients.
 /// Floating-point inputs are converted to f64; i64 and bool inputs are passed unchanged.
 ///
+/// CI shows the report at `place`, the caller's line by default (Report::sarif()).
+///
 /// Throws DtypeError if f does not return f64, and ValueError if no input is differentiable or the
 /// options do not match the inputs. Exceptions of f at `inputs` propagate.
 Report gradients(std::string_view name, const Function& f, const Tensors& inputs,
-                 const Options& options = {});
-Report gradients(const Function& f, const Tensors& inputs, const Options& options = {});
+                 const Options& options = {}, SourceLine place = SourceLine::current());
+Report gradients(const Function& f, const Tensors& inputs, const Options& options = {},
+                 SourceLine place = SourceLine::current());
 
 /// Checks a hand-written backward pass like gradients().
 Report vjp(std::string_view name, const Function& forward, const Vjp& backward,
-           const Tensors& inputs, const Options& options = {});
+           const Tensors& inputs, const Options& options = {},
+           SourceLine place = SourceLine::current());
 
 /// Checks second derivatives: for random w and u, compares the gradients of g(x, w) = ⟨u, ∂⟨w,
 /// f(x)⟩/∂x⟩ with respect to x and w with finite differences of g.
 Report second(std::string_view name, const Function& f, const Tensors& inputs,
-              const Options& options = {});
+              const Options& options = {}, SourceLine place = SourceLine::current());
 Report second(std::string_view name, const Function& forward, const Vjp& backward,
-              const Tensors& inputs, const Options& options = {});
+              const Tensors& inputs, const Options& options = {},
+              SourceLine place = SourceLine::current());
 
 /// Checks all parameters of m and all inputs like gradients(); f calls m. During the check, m has
 /// f64 or f32 copies of its parameters and buffers. The originals are restored, even after an
 /// exception. options.names, .differentiable, .kinks and .refused refer only to the inputs.
-Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Options& options = {});
+Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Options& options = {},
+              SourceLine place = SourceLine::current());
 
 /// Checks a layer with one argument.
 template <std::derived_from<nn::Module> M>
-Report module(M& m, const Tensor& x, const Options& options = {}) {
+Report module(M& m, const Tensor& x, const Options& options = {},
+              SourceLine place = SourceLine::current()) {
   return module(
-      m, [&m](const Tensors& in) { return m(in[0]); }, {x}, options);
+      m, [&m](const Tensors& in) { return m(in[0]); }, {x}, options, std::move(place));
 }
 
 }  // namespace gradus::check

@@ -219,7 +219,7 @@ FirstOfEachKind recorded(const std::function<Tensor()>& loss) {
 
 }  // namespace
 
-Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
+Report graph(const std::function<Tensor()>& loss, const GraphOptions& options, SourceLine place) {
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [begin] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -227,6 +227,7 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options) {
   const FirstOfEachKind step = recorded(loss);
   Report report;
   report.name = "graph";
+  report.place = std::move(place);
   report.seed = options.seed;
   std::set<std::string> left_out;
   std::size_t looked_at = 0;

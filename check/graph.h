@@ -22,6 +22,7 @@ struct GraphOptions {
 /// combination of op and shapes. A finding states the op, its layer, the calling line, and the
 /// element. Ops that cannot run in f64, or that exceed the time limit, are listed and prevent a
 /// PASS. Throws ValueError if loss is undefined, and GraphError if nothing was recorded.
-Report graph(const std::function<Tensor()>& loss, const GraphOptions& options = {});
+Report graph(const std::function<Tensor()>& loss, const GraphOptions& options = {},
+             SourceLine place = SourceLine::current());
 
 }  // namespace gradus::check

@@ -106,7 +106,8 @@ void name_operation(const CheckedTensorFunction& f, Report& report) {
 
 }  // namespace
 
-Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Options& options) {
+Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Options& options,
+              SourceLine place) {
   const std::string name = m.type_name();
   const auto fits = [&](std::size_t given) { return given == 0 || given == inputs.size(); };
   require(fits(options.names.size()) && fits(options.differentiable.size()), name, ": ",
@@ -123,7 +124,7 @@ Report module(nn::Module& m, const Function& f, const Tensors& inputs, const Opt
     return f({rest.begin(), rest.end()});
   };
   const CheckedTensorFunction function(name, call, all, extended(options, borrowed, inputs));
-  Report report = run(function, "module");
+  Report report = run(function, "module", std::move(place));
   if (report.verdict == Verdict::fail) name_operation(function, report);
   return report;
 }

@@ -62,8 +62,8 @@ double size_of_all_terms(const CheckedTensorFunction& function) {
 
 }  // namespace
 
-Report second(std::string_view name, const Function& f, const Tensors& inputs,
-              const Options& given) {
+Report second(std::string_view name, const Function& f, const Tensors& inputs, const Options& given,
+              SourceLine place) {
   Options options = given;
   options.upstream = {};
   options.refused = {};
@@ -85,7 +85,7 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs,
   options.differentiable.push_back(true);
   options.smallest = false;  // u has the sizes of the full inputs
   return run(CheckedTensorFunction(std::string(name) + ", second derivatives", g, in, options),
-             "second");
+             "second", std::move(place));
 }
 
 }  // namespace gradus::check

@@ -72,6 +72,6 @@ Values numbers(const Tensor& x);
 Dims sizes_of(const Tensor& x);
 
 /// Runs the full check. `call` is the name of the public function.
-Report run(const CheckedTensorFunction& function, const std::string& call);
+Report run(const CheckedTensorFunction& function, const std::string& call, SourceLine place);
 
 }  // namespace gradus::check

@@ -10,7 +10,7 @@ namespace gradus::check {
 
 /// Compares the derivative of the tape with finite differences of f in double.
 template <class F>
-auto adolc(std::string name, F f, short tape, const std::vector<double>& x) {
+auto adolc(Named name, F f, short tape, const std::vector<double>& x) {
   const auto vjp = [tape](const std::vector<double>& at, const std::vector<double>& dy) {
     std::vector<double> in = at, weights = dy, dx(at.size());
     const int done = vec_jac(tape, static_cast<int>(dy.size()), static_cast<int>(at.size()), 0,

@@ -23,7 +23,7 @@ inline Manifold ceres(const ::ceres::Manifold& m) {
 
 /// Checks a cost function at these parameter blocks. manifolds[k] must outlive the call; null means
 /// a vector space. The report names the blocks x0, x1 …
-inline Report ceres(const std::string& name, const ::ceres::CostFunction& cost,
+inline Report ceres(const Named& named, const ::ceres::CostFunction& cost,
                     const std::vector<Values>& blocks,
                     const std::vector<const ::ceres::Manifold*>& manifolds = {},
                     const RawOptions& options = {}) {
@@ -53,7 +53,9 @@ inline Report ceres(const std::string& name, const ::ceres::CostFunction& cost,
     for (const Values& jacobian : jacobians) dx.push_back(times_rows(dy, jacobian));
     return dx;
   };
-  return check_on(name, functions, inputs, domains, options);
+  Report report = check_on(named.name, functions, inputs, domains, options);
+  report.place = named.place;
+  return report;
 }
 
 }  // namespace gradus::check

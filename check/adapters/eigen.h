@@ -11,7 +11,7 @@ namespace gradus::check {
 
 /// Checks that df(x, J) of a functor writes the Jacobian of its operator()(x, y).
 template <class Functor>
-auto eigen(std::string name, const Functor& functor, const typename Functor::InputType& x) {
+auto eigen(Named name, const Functor& functor, const typename Functor::InputType& x) {
   using X = typename Functor::InputType;
   const auto f = [&functor](const X& at) {
     typename Functor::ValueType y(functor.values());
@@ -30,7 +30,7 @@ auto eigen(std::string name, const Functor& functor, const typename Functor::Inp
 /// in its number type. If f converts values to another type (std::max, a cast, a table), it loses
 /// derivatives, and the check fails.
 template <class F>
-auto eigen_autodiff(std::string name, F f, const Eigen::VectorXd& x) {
+auto eigen_autodiff(Named name, F f, const Eigen::VectorXd& x) {
   const auto gradient = [f](const Eigen::VectorXd& at) {
     Eigen::Matrix<Eigen::AutoDiffScalar<Eigen::VectorXd>, Eigen::Dynamic, 1> active(at.size());
     for (Eigen::Index i = 0; i < at.size(); ++i) active[i] = {at[i], at.size(), i};

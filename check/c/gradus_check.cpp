@@ -4,7 +4,7 @@
 #include <new>
 
 #include "gradus/check/raw/arguments.h"
-#include "gradus/check/raw/report.h"
+#include "gradus/check/raw/sarif.h"
 #include "gradus/check/raw/vjp_check.h"
 
 using namespace gradus::check;
@@ -29,6 +29,7 @@ struct gradus_check {
   RawOptions options = {};
   Functions functions = {};
   std::optional<Report> report = {};
+  SourceLine place = {};
 
   Guarded guarded(const Arguments& values) const {
     Guarded result;
@@ -198,13 +199,20 @@ int gradus_check_note(gradus_check* check, const char* note) {
   });
 }
 
+int gradus_check_place(gradus_check* check, const char* file, int line) {
+  return check->kept_inside([&] { check->place = {string_of(file), line}; });
+}
+
 const char* gradus_check_report(gradus_check* check, const char* form) {
   check->kept_inside([&] {
     const std::string as = string_of(form);
-    check->text = !check->report  ? ""
-                  : as == "json"  ? check->report->json()
-                  : as == "junit" ? gradus::check::junit({*check->report})
-                                  : check->report->text(as == "colour");
+    if (check->report) check->report->place = check->place;
+    check->text = !check->report   ? ""
+                  : as == "json"   ? check->report->json()
+                  : as == "junit"  ? gradus::check::junit({*check->report})
+                  : as == "sarif"  ? check->report->sarif()
+                  : as == "github" ? check->report->annotation()
+                                   : check->report->text(as == "colour");
   });
   return check->text.c_str();
 }

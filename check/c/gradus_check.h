@@ -76,7 +76,11 @@ int gradus_check_condition(gradus_check* check, int input, const char* note,
 // Adds a remark to the report, after a run.
 int gradus_check_note(gradus_check* check, const char* note);
 
-// Returns the report as "text", "colour", "json", or "junit" (XML for CI). Returns "" before a run.
+// Sets the line of code at which CI shows the report, usually that of the derivative.
+int gradus_check_place(gradus_check* check, const char* file, int line);
+
+// Returns the report as "text", "colour", "json", "junit" (XML for CI), "sarif" (SARIF 2.1.0), or
+// "github" (an annotation for GitHub; "" if the check passed). Returns "" before a run.
 const char* gradus_check_report(gradus_check* check, const char* form);
 
 const char* gradus_check_error(const gradus_check* check);

@@ -18,7 +18,9 @@ struct Layout {
   std::size_t position(std::size_t i) const {
     if (!column_major) return i;
     const Dims at = index_of(i, shape);
-    return element_at({at.rbegin(), at.rend()}, {shape.rbegin(), shape.rend()});
+    std::int64_t result = 0;
+    for (std::size_t axis = shape.size(); axis-- > 0;) result = result * shape[axis] + at[axis];
+    return static_cast<std::size_t>(result);
   }
 };
 

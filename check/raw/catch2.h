@@ -14,7 +14,7 @@
 #include <catch2/catch.hpp>
 #endif
 
-#include "gradus/check/raw/report.h"
+#include "gradus/check/raw/findings.h"
 
 namespace gradus::check {
 

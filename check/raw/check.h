@@ -16,7 +16,7 @@
 //   compare.h vjp_check.h       the check itself
 //   time_budget.h side_effects.h special_points.h
 //   evidence.h wrong_places.h wrong_sizes.h causes.h    diagnosing a cause
-//   report.h                    text, JSON and XML
+//   report.h sarif.h ci.h       text, JSON and XML; reports for CI
 //   manifold.h manifolds.h pullback.h                   inputs on a manifold
 //   arrays.h arguments.h adapter.h check.h              functions and arrays of other types
 //   smallest.h catch2.h compiled.cpp                    tools
@@ -27,8 +27,8 @@
 #include "gradus/check/raw/adapter.h"
 #include "gradus/check/raw/findings.h"
 #ifndef GRADUS_CHECK_COMPILED
+#include "gradus/check/raw/ci.h"
 #include "gradus/check/raw/pullback.h"
-#include "gradus/check/raw/report.h"
 #endif
 
 namespace gradus::check {
@@ -76,8 +76,8 @@ class Raw {
   RawOptions options;  // options that have no member function below
 
   template <class D>
-  Raw(std::string name, F f, D d, const G&... given)
-      : name_(std::move(name)), plan_(std::make_shared<Plan>()) {
+  Raw(Named named, F f, D d, const G&... given)
+      : named_(std::move(named)), plan_(std::make_shared<Plan>()) {
     (add(given), ...);
     const Adapter<F, G...> adapter(plan_);
     functions_.forward = adapter.forward(f, "forward");
@@ -129,14 +129,21 @@ class Raw {
   Raw& columns(std::size_t n) { return set(options.columns, n); }
   Raw& directions(int n) { return set(options.projections, n); }
   Raw& upstream(std::vector<double> dy) { return set(options.upstream, std::move(dy)); }
+  /// Sets the line at which CI shows the report, for example that of the derivative.
+  Raw& at(std::string file, int line) {
+    return set(named_.place, SourceLine{std::move(file), line});
+  }
 
   /// Runs the check at the first call. Throws BadInput if the check is misused. All other problems
   /// are in the report.
   const Report& report() const {
     if (!*report_) {
-      *report_ = domains_.any() ? check_on(name_, functions_, plan_->inputs, domains_, options)
-                                : check_vjp(name_, functions_, plan_->inputs, options);
-      (*report_)->reproduce = joined("check::raw(\"", name_, "\", …).seed(", (*report_)->seed, ")");
+      *report_ = domains_.any()
+                     ? check_on(named_.name, functions_, plan_->inputs, domains_, options)
+                     : check_vjp(named_.name, functions_, plan_->inputs, options);
+      (*report_)->reproduce =
+          joined("check::raw(\"", named_.name, "\", …).seed(", (*report_)->seed, ")");
+      (*report_)->place = named_.place;
     }
     return **report_;
   }
@@ -169,7 +176,7 @@ class Raw {
     if constexpr (std::is_same_v<T, float>) functions_.ulp = std::numeric_limits<float>::epsilon();
   }
 
-  std::string name_;
+  Named named_;
   std::shared_ptr<Plan> plan_;
   Functions functions_;
   Domains domains_;
@@ -218,7 +225,7 @@ auto given(const T (&value)[N]) {
 ///
 /// Multiple gradients are a tuple or a vector of vectors.
 template <class F, class D, class... A>
-[[nodiscard]] auto raw(std::string name, F forward, D derivative, const A&... inputs) {
+[[nodiscard]] auto raw(Named name, F forward, D derivative, const A&... inputs) {
   constexpr bool some = sizeof...(A) > 0,
                  known = (requires { typename decltype(given(inputs))::Type; } && ...);
   static_assert(some, "give at least one differentiable input");
@@ -239,7 +246,7 @@ template <class F, class D, class... A>
 /// Selects the overload for double of functions such as std::exp.
 using RealFunction = double (*)(double);
 template <class D, class A>
-[[nodiscard]] auto raw(std::string name, RealFunction f, D derivative, const A& x) {
+[[nodiscard]] auto raw(Named name, RealFunction f, D derivative, const A& x) {
   constexpr bool number = std::is_arithmetic_v<A>;
   static_assert(number,
                 "an overloaded function is only accepted for one number; for another input write a "
@@ -251,13 +258,13 @@ template <class D, class A>
     return Rejected();
 }
 template <class A>
-[[nodiscard]] auto raw(std::string name, RealFunction f, RealFunction derivative, const A& x) {
+[[nodiscard]] auto raw(Named name, RealFunction f, RealFunction derivative, const A& x) {
   return raw<RealFunction>(std::move(name), f, derivative, x);
 }
 
 /// Checks y = f(x, gradient), which returns the value and writes the gradient in one call.
 template <Plain F, class A>
-requires(SignatureOf<F>::arity == 2) [[nodiscard]] auto raw(std::string name, F f, const A& x) {
+requires(SignatureOf<F>::arity == 2) [[nodiscard]] auto raw(Named name, F f, const A& x) {
   using X = std::tuple_element_t<0, typename SignatureOf<F>::Parameters>;
   using Gradient = std::tuple_element_t<1, typename SignatureOf<F>::Parameters>;
   const auto value = [f, layout = layout_of(given(x).value)](const X& at) mutable {

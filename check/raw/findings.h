@@ -3,6 +3,7 @@
 
 #include <iosfwd>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "gradus/check/raw/missed.h"
@@ -75,6 +76,28 @@ struct Counts {
   }
 };
 
+/// A line of code that the report of a check refers to: the caller of the check by default.
+struct SourceLine {
+  std::string file = {};
+  int line = 0;  // from 1
+
+  /// As a default argument, returns the caller's line.
+  static SourceLine current(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
+/// The name of a check, and the line that names it.
+struct Named {
+  std::string name;
+  SourceLine place;
+
+  template <class T>
+  requires std::is_convertible_v<T, std::string> Named(
+      T&& text, SourceLine line = SourceLine::current())  // NOLINT: raw("f", …) is intended
+      : name(std::forward<T>(text)), place(std::move(line)) {}
+};
+
 /// The result of a check. Converts to true if the check passed; << prints it as text.
 struct Report {
   std::string name;
@@ -87,6 +110,7 @@ struct Report {
   std::uint64_t seed = 0;
   std::string reproduce;  // call that repeats the check
   std::string smallest;   // smallest shapes that fail
+  SourceLine place = {};  // where CI shows the report
 
   explicit operator bool() const { return verdict == Verdict::pass; }
 
@@ -107,10 +131,25 @@ struct Report {
 
   /// Returns JSON, in which "nan", "inf" and "-inf" are strings.
   std::string json() const;
+
+  /// Returns the first problem in one line, or "" if the check passed.
+  std::string headline() const;
+
+  /// Returns SARIF 2.1.0 with one result, at `place`, unless the check passed.
+  std::string sarif() const;
+
+  /// Returns the line that GitHub shows at `place` in a pull request, or "" if the check passed.
+  std::string annotation() const;
 };
 
 /// Returns JUnit XML with one test case per report. A test case fails unless its report is a PASS.
 std::string junit(const std::vector<Report>& reports);
+
+/// Returns SARIF 2.1.0 with one result for each report that is not a PASS.
+std::string sarif(const std::vector<Report>& reports);
+
+/// Ends a test program (ci.h).
+int report_all(const std::vector<Report>& reports);
 
 /// Prints in color if `out` is a terminal and NO_COLOR is not set.
 std::ostream& operator<<(std::ostream& out, const Report& report);

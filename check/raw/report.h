@@ -53,8 +53,10 @@ inline std::string numbers_in(const Finding& f) {
          "  allowed " + number(f.allowed, 2);
 }
 
-inline std::string in_one_line(const Finding& f) {
-  return has_numbers(f) ? place_of(f) + "  " + numbers_in(f) : f.note;
+GRADUS_CHECK_INLINE std::string Report::headline() const {
+  if (findings.empty()) return verdict == Verdict::pass || notes.empty() ? "" : notes[0];
+  const Finding& f = findings[0];
+  return has_numbers(f) ? place_of(f) + in_words(f) + "  " + numbers_in(f) : f.note;
 }
 
 inline std::string described(const Finding& f) {

@@ -1,7 +1,8 @@
 // Finds the smallest sizes at which a check fails.
 #pragma once
 
-#include "gradus/check/raw/report.h"
+#include "gradus/check/raw/findings.h"
+#include "gradus/check/raw/words.h"
 
 namespace gradus::check {
 
@@ -34,7 +35,7 @@ Report smallest(const Dims& sizes, Make make) {
   Report report = make(sizes), least = report;
   if (report.verdict != Verdict::fail) return report;
   report.smallest = list(find_smallest(sizes, least, make));
-  if (!least.findings.empty()) report.smallest += ": " + in_one_line(least.findings[0]);
+  if (!least.findings.empty()) report.smallest += ": " + least.headline();
   return report;
 }
 

@@ -1,8 +1,6 @@
 // Formats values, indices and paragraphs as text.
 #pragma once
 
-#include <iomanip>
-#include <locale>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -18,7 +16,8 @@ inline std::string number(double value, int digits) {
   if (value != value) return "nan";  // ignore the sign of a NaN
   std::ostringstream text;
   text.imbue(std::locale::classic());
-  text << std::setprecision(digits) << value;
+  text.precision(digits);
+  text << value;
   return text.str();
 }
 

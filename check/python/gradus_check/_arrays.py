@@ -1,5 +1,6 @@
 """check() for functions of NumPy arrays or, without NumPy, of lists and floats."""
 from ._library import Handle
+from ._places import source_line
 from ._report import Report
 
 try:
@@ -128,6 +129,7 @@ def check(f, vjp, *inputs, name=None, names=(), reference=None, conjugate=False,
         return [None if part is None else _flat(_conjugated(part, conjugate)) for part in dx]
 
     handle.run(forward, gradients, reference and in_double)
+    handle.place(*source_line(vjp))
     return Report(handle)
 
 
@@ -153,4 +155,5 @@ def jacobian(derivative):
         matrices = matrices if isinstance(matrices, tuple) else (matrices,)
         axes = numpy.ndim(dy)
         return tuple(numpy.tensordot(dy, m, axes=axes) for m in matrices)
+    vjp.__wrapped__ = derivative
     return vjp

@@ -24,7 +24,7 @@ def _load():
             ("output", number, handle, text, number, shape), ("set", number, handle, text, ctypes.c_double),
             ("run", number, handle, FORWARD, VJP, FORWARD, handle), ("says", None, handle, text),
             ("condition", number, handle, number, text, ctypes.POINTER(text)), ("note", number, handle, text),
-            ("report", text, handle, text)):
+            ("report", text, handle, text), ("place", number, handle, text, number)):
         function = getattr(library, "gradus_check_" + name)
         function.restype, function.argtypes = result, arguments
     return library
@@ -91,6 +91,12 @@ class Handle:
 
     def note(self, text):
         self._do(_c.gradus_check_note, text.encode())
+
+    def place(self, file, line):
+        self._do(_c.gradus_check_place, file.encode(), line)
+
+    def report(self, form):
+        return _c.gradus_check_report(self._check, form.encode()).decode()
 
     def text(self, colour=False):
         return _c.gradus_check_report(self._check, b"colour" if colour else b"text").decode()

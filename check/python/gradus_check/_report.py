@@ -1,4 +1,5 @@
 """The result of a check."""
+import json
 
 
 class Report:
@@ -11,9 +12,13 @@ class Report:
         self._verdict = self.json()["verdict"]
 
     @property
+    def _decisive(self):
+        """The report on the second derivative if the first one passes."""
+        return self if self.second is None or self._verdict != "PASS" else self.second
+
+    @property
     def verdict(self):
-        """That of the second derivative if the first one passes."""
-        return self._verdict if self.second is None or self._verdict != "PASS" else self.second.verdict
+        return self._decisive._verdict
 
     def __bool__(self):
         return self.verdict == "PASS"
@@ -31,10 +36,17 @@ class Report:
         """A dict with verdict, inputs, findings, notes and counts; see docs/checking/cpp.md."""
         return {**self._handle.json(), **({} if self.second is None else {"second": self.second.json()})}
 
+    def sarif(self):
+        """A dict in SARIF 2.1.0 with one result unless the verdict is PASS, at the line of the derivative."""
+        return json.loads(self._decisive._handle.report("sarif"))
+
+    def annotation(self):
+        """The line that GitHub shows at the derivative in a pull request, or "" if the verdict is PASS."""
+        return self._decisive._handle.report("github")
+
     def causes(self):
         """The diagnosed causes by input: {"x": "MISSING TERM"}. THROWS and SHAPE are causes too."""
-        first = {i["name"]: i["cause"] for i in self.json()["inputs"] if i["cause"]}
-        return first if first or self.second is None else self.second.causes()
+        return {i["name"]: i["cause"] for i in self._decisive.json()["inputs"] if i["cause"]}
 
     def require(self):
         """Raises AssertionError with the report unless the verdict is PASS."""

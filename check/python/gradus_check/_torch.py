@@ -5,6 +5,7 @@ import time
 import torch
 
 from ._library import Handle, is_unimplemented
+from ._places import backward_line
 from ._report import Report
 from ._torch_conditions import Conditions
 
@@ -38,7 +39,10 @@ def check_torch(function, *inputs, kwargs=None, name=None, names=(), seed=0x5EED
         report = Report(handle)
         if second == "auto" and report and checked.twice_differentiable():
             left = budget and max(0.1, began + budget - time.monotonic())
-            report.second = Report(_compare(checked.gradient(), None, left, options))
+            handle = _compare(checked.gradient(), None, left, options)
+            report.second = Report(handle)
+        if not report:
+            handle.place(*backward_line(function, lambda: checked.call(checked.leaves(checked.x))))
     return report
 
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests gradus_check.check on NumPy functions, and on lists without NumPy."""
+import functools
 import math
 import subprocess
 import sys
@@ -53,6 +54,17 @@ class Arrays(unittest.TestCase):
         self.assertIn("\x1b[", report.text(colour=True))
         with self.assertRaisesRegex(AssertionError, "MISSING TERM"):
             report.require()
+
+    def test_the_place_is_the_derivative(self):
+        def gradient(x):
+            return x
+        line = gradient.__code__.co_firstlineno
+        for vjp in (gradus_check.jacobian(gradient), functools.partial(lambda k, x, dy: k * x * dy, 1.0)):
+            self.assertIn(f"test_arrays.py,line={line},", gradus_check.check(
+                lambda x: (x * x).sum(), vjp, self.x).annotation())
+            line += 3
+        builtin = gradus_check.check(np.sin, gradus_check.jacobian(np.sin), 0.5)
+        self.assertIn(f"test_arrays.py,line={line + 1},", builtin.annotation())  # the caller's
 
     def test_several_inputs_and_indices(self):
         rows = np.array([2, 0, 2])

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests gradus_check.torch: correct gradients pass, modules are checked by name, subtle faults are detected."""
+import inspect
 import sys
 import time
 import unittest
@@ -73,6 +74,28 @@ class Torch(unittest.TestCase):
         detached = function_of(lambda x: x * x, backward)
         self.passes(gradus_check.torch(detached, self.x))
         self.assertFalse(gradus_check.torch(detached, self.x, second=True))
+
+    def test_the_place_is_the_backward(self):
+        class Half(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * x
+
+            @staticmethod
+            def backward(ctx, dy):
+                return dy
+        line = inspect.getsourcelines(Half.backward)[1] + 1
+
+        class Net(torch.nn.Module):
+            def forward(self, x):
+                return Half.apply(x) + x
+        for function in (Half.apply, lambda x: Half.apply(x) + 1, Net()):
+            report = gradus_check.torch(function, self.x)
+            (result,) = report.sarif()["runs"][0]["results"]
+            place = result["locations"][0]["physicalLocation"]
+            self.assertEqual(place["region"]["startLine"], line, report)
+            self.assertIn(f"test_torch.py,line={line},", report.annotation())
+        self.assertEqual(gradus_check.torch(torch.tanh, self.x).annotation(), "")
 
     def test_conditions(self):
         def walks(ctx, dy, x):
@@ -223,6 +246,8 @@ class Torch(unittest.TestCase):
         report = gradus_check.torch(function_of(lambda x: x * x, backward), self.x, second="auto")
         self.assertEqual(report.verdict, "FAIL", report)
         self.assertEqual({f["output_name"] for f in report.second.json()["findings"]}, {"dx0"})
+        self.assertIn("::error", report.annotation())
+        self.assertEqual(len(report.sarif()["runs"][0]["results"]), 1)
         self.assertEqual(gradus_check.torch(torch.tanh, self.x, second="auto").second.verdict, "PASS")
 
         class Once(torch.autograd.Function):

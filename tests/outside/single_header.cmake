@@ -1,0 +1,42 @@
+# Writes gradus_check.hpp to a folder outside the source tree, and compiles test.cpp there with one
+# command. Also links it with second.cpp. Repeats this with clang++ if it is installed.
+#   cmake -DTREE=<source> -DWORK=<folder> -DCXX=g++ -DPYTHON=python3 -P single_header.cmake
+file(REMOVE_RECURSE "${WORK}")
+file(COPY "${CMAKE_CURRENT_LIST_DIR}/single_header/" DESTINATION "${WORK}")
+foreach(file IN ITEMS gradus_check.hpp again.hpp)
+  execute_process(COMMAND ${PYTHON} "${TREE}/tools/single_header.py" -o "${WORK}/${file}" COMMAND_ERROR_IS_FATAL ANY)
+endforeach()
+file(READ "${WORK}/gradus_check.hpp" header)
+file(READ "${WORK}/again.hpp" again)
+if(NOT header STREQUAL again OR header MATCHES "\n#include \"")
+  message(FATAL_ERROR "the header differs between runs, or includes a file of Gradus")
+endif()
+foreach(part IN ITEMS "SPDX-License-Identifier: MIT" "Gradus [0-9.]+:" "THE SOFTWARE IS PROVIDED" "Report smallest")
+  if(NOT header MATCHES "${part}")
+    message(FATAL_ERROR "the header lacks '${part}'")
+  endif()
+endforeach()
+
+find_program(CLANG clang++)
+set(compilers ${CXX})
+if(CLANG AND NOT CXX MATCHES "clang")
+  list(APPEND compilers ${CLANG})
+endif()
+foreach(compiler IN LISTS compilers)
+  foreach(sources IN ITEMS "test.cpp" "test.cpp;second.cpp")
+    execute_process(COMMAND ${compiler} -std=c++20 -Wall -Wextra -Werror ${sources} -o program
+      WORKING_DIRECTORY "${WORK}" COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND ./program WORKING_DIRECTORY "${WORK}" OUTPUT_VARIABLE out COMMAND_ERROR_IS_FATAL ANY)
+    foreach(part IN ITEMS "GRADCHECK PASS  right" "GRADCHECK FAIL  wrong" "likely cause: SCALE")
+      if(NOT out MATCHES "${part}")
+        message(FATAL_ERROR "${compiler} ${sources}: the output lacks '${part}':\n${out}")
+      endif()
+    endforeach()
+  endforeach()
+  # The checker is compiled once, in checker.cpp.
+  file(WRITE "${WORK}/checker.cpp" "#define GRADUS_CHECK_INLINE\n#include \"gradus_check.hpp\"\n")
+  execute_process(COMMAND ${compiler} -std=c++20 -c checker.cpp WORKING_DIRECTORY "${WORK}" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${compiler} -std=c++20 -DGRADUS_CHECK_COMPILED -include iostream test.cpp second.cpp checker.o
+    -o program WORKING_DIRECTORY "${WORK}" COMMAND_ERROR_IS_FATAL ANY)
+  message("${compiler}: the header is enough for one file and for two")
+endforeach()
