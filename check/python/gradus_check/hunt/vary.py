@@ -37,8 +37,8 @@ def variations(call, others, rng):
             if n > 1 and len(arrays) > 1:
                 yield f"broadcast axis {axis} of {k}", _with(call.args, k, a.take([0], axis)), dict(call.kwargs)
         if len(arrays) > 1:
-            batch = numpy.stack([a, a + 0.1 * numpy.abs(a).mean() * rng.standard_normal(a.shape)])
-            yield f"a batch for {k}", _with(call.args, k, batch), dict(call.kwargs)
+            other = drawn_like(a, a.shape, {}, rng)
+            yield f"a batch for {k}", _with(call.args, k, numpy.stack([a, other])), dict(call.kwargs)
         if a.ndim > 1 and call.kind == "autograd primitive":
             yield f"Fortran order of {k}", _with(call.args, k, numpy.asfortranarray(a)), dict(call.kwargs)
     yield from _options(call, others)
