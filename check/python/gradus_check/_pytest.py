@@ -27,7 +27,7 @@ class GradCheck:
         __tracebackhide__ = True
         self._record("gradcheck", f"{report.verdict} {report.json()['name']}")
         if not report:
-            pytest.fail("\n" + report.text(), pytrace=False)
+            pytest.fail(report.text(), pytrace=False)
         return report
 
 
