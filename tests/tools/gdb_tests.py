@@ -81,7 +81,7 @@ def values():
         run("up")
         compare(stop)
         if stop == 2:
-            for node, saved in (("node", "y = f32 [2, 2] [[0.2689"), ("tanh_node", "y = f32 [2, 2] [[0.7616")):
+            for node, saved in (("node", "y = f32 [2, 2] [[0.2689"), ("cube", "x = f32 [2, 2] from softmax #8")):
                 check(saved in shown(node), shown(node))
         run("continue")
 
