@@ -34,6 +34,7 @@ breathe_projects = {"gradus": str(BUILD / "doxygen" / "xml")}
 breathe_default_project = "gradus"
 breathe_show_include = False
 
+highlight_language = "text"  # the default, Python, colors words in transcripts
 html_theme = "furo"
 html_title = f"Gradus {release}"
 html_static_path = ["site"]

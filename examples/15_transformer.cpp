@@ -101,7 +101,7 @@ struct Learned {
 };
 
 /// Trains on words of 3 … `longest` letters, at most 7; steps > 50.
-Learned transformer(int steps = 2000, int longest = kLongest, double lr = 3e-3) {
+Learned transformer(int steps = 1200, int longest = kLongest, double lr = 5e-3) {
   seed(1);
   nn::Translator model({.source_vocab = kLetters,
                         .target_vocab = kEnd + 1,

@@ -294,7 +294,12 @@ def op_title(cell):
 
 
 def op_members(cell):
-    return ((name, part) for name, part in cell.parts() if name)
+    """Pairs of name and value, including those of base classes such as op::Unary."""
+    for name, part in cell.parts():
+        if name:
+            yield name, part
+        elif part.type_name() != OP:
+            yield from op_members(part)
 
 
 @guarded

@@ -64,8 +64,8 @@ Lesson lesson_15() {
           {{"transformer",
             "Learn to write words backwards",
             {integer("longest", "letters of the longest word", 7, 3, 7),
-             integer("steps", "length of the schedule in steps", 2000, 51, 10'000),
-             number("lr", "learning rate", 3e-3, 0, 1)},
+             integer("steps", "length of the schedule in steps", 1200, 51, 10'000),
+             number("lr", "learning rate", 5e-3, 0, 1)},
             nullptr,
             [](const Values& v) { return std::make_unique<Backwards>(v); },
             "transformer({steps}, {longest}, {lr});"}}};

@@ -128,7 +128,8 @@ TEST_CASE("an application trains, is interrupted, resumes with its settings, and
 TEST_CASE("an application reports usage errors in one line") {
   const Folder here;
   const std::string out = here / "run";
-  check_refused(run(here, {"train", "--nonsense"}), {"toy: ", "--nonsense", "see toy --help"});
+  check_refused(run(here, {"train", "--nonsense"}),
+                {"toy: ", "--nonsense", "see toy train --help"});
   check_refused(run(here, {"train", "--out", out, "--steps", "0"}),
                 {"--steps 0: must be positive"});
   check_refused(run(here, {"train", "--out", out, "--batch", "-1"}), {"--batch -1: must be pos"});

@@ -22,8 +22,11 @@ struct Tiny : nn::Layer<Tiny> {
   Tensor forward(const Tensor& x) const { return down(tanh(up(x))); }
 };
 
-struct Cube final : Op {  // y = x³, dx = 3 x² dy
+struct KeepsInput {
   Saved x;
+};
+
+struct Cube final : Op, KeepsInput {  // y = x³, dx = 3 x² dy
   const char* name() const override { return "cube"; }
   Tensor forward(const Tensor& in) {
     x = in;
@@ -111,7 +114,7 @@ void graph() {
   Tensor frozen = tensor({1}).requires_grad_().requires_grad_(false);
   const Tensor y = softmax(x), z = apply(Cube{}, y);
   const Tensor loss = sum(z);
-  [[maybe_unused]] const Node &leaf = *x.node(), &node = *y.node();
+  [[maybe_unused]] const Node &leaf = *x.node(), &node = *y.node(), &cube = *z.node();
   const NodePtr made_y = y.node(), no_maker;
   Unborn<Node> no_node(0x07);
   [[maybe_unused]] const Node& bad_node = no_node.it();

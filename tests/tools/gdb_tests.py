@@ -81,8 +81,8 @@ def values():
         run("up")
         compare(stop)
         if stop == 2:
-            op = shown("node")
-            check("y = f32 [2, 2] [[0.2689" in op, op)
+            for node, saved in (("node", "y = f32 [2, 2] [[0.2689"), ("cube", "x = f32 [2, 2] from softmax #8")):
+                check(saved in shown(node), shown(node))
         run("continue")
 
 

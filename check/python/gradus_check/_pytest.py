@@ -39,7 +39,7 @@ class GradCheck:
         self._checks.append({"verdict": report.verdict, "name": name, "sarif": report.sarif(),
                              "annotation": report.annotation()})
         if not report:
-            pytest.fail("\n" + report.text(), pytrace=False)
+            pytest.fail(report.text(), pytrace=False)
         return report
 
 

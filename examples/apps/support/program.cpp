@@ -61,7 +61,9 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
     const bool unknown = app.get_subcommands().empty() && !rest.empty();
     const std::string said =
         unknown ? str_cat("unknown subcommand ", io::quote(rest.front())) : error.what();
-    std::fprintf(stderr, "%s: %s; see %s --help\n", name.c_str(), said.c_str(), name.c_str());
+    std::string command = name;
+    for (const CLI::App* each : app.get_subcommands()) command += " " + each->get_name();
+    std::fprintf(stderr, "%s: %s; see %s --help\n", name.c_str(), said.c_str(), command.c_str());
     return 2;
   } catch (const std::bad_alloc&) {
     what = "not enough memory: try a smaller --batch, or a smaller model";
