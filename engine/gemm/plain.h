@@ -9,7 +9,7 @@ namespace gradus::gemm {
 template <class T>
 void plain_product(const Matrix<T>& c, const Matrix<const T>& a, const Matrix<const T>& b,
                    const Options<T>& options) {
-  // Indexes instead of at(), because at -O0 the calls take most of the time.
+  // Indexes instead of at(), whose calls take a sixth of the time at -O0.
   const std::int64_t a_row = a.transposed ? 1 : a.stride, a_column = a.transposed ? a.stride : 1;
   const std::int64_t b_row = b.transposed ? 1 : b.stride, b_column = b.transposed ? b.stride : 1;
   for (std::int64_t i = 0; i < c.rows; ++i) {
