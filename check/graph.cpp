@@ -60,8 +60,8 @@ class FirstOfEachKind : public Observer {
 };
 
 /// A recorded call as a function with a few outputs: random weighted sums of its result. Non-finite
-/// values are not varied. Zeros with gradient 0 are not varied either, because the op may require them (a
-/// mask).
+/// values are not varied. Zeros with gradient 0 are not varied either, because the op may require
+/// them (a mask).
 class ReplayedCall {
  public:
   ReplayedCall(const RecordedCall& call, std::uint64_t seed) : call_(call) {

@@ -152,12 +152,14 @@ int gradus_check_set(gradus_check* check, const char* option, double value) {
       if (name == known) return static_cast<void>(*where = value);
     if (name == "seed") return static_cast<void>(options.seed = static_cast<std::uint64_t>(value));
     if (name == "accumulates") return static_cast<void>(check->functions.accumulates = value != 0);
-    if (name != "full" && name != "sampled")
-      throw BadInput("unknown option '" + name +
-                     "'. Options: rtol, atol, resolution, budget, ulp, seed, accumulates, full, "
-                     "sampled");
-    options.mode = name == "full" ? Mode::full : Mode::projections;
-    if (value == 0) options.mode = Mode::automatic;
+    const std::pair<const char*, Mode> modes[] = {
+        {"full", Mode::full}, {"sampled", Mode::projections}, {"quick", Mode::quick}};
+    for (const auto& [known, mode] : modes)
+      if (name == known)
+        return static_cast<void>(options.mode = value == 0 ? Mode::automatic : mode);
+    throw BadInput("unknown option '" + name +
+                   "'. Options: rtol, atol, resolution, budget, ulp, seed, accumulates, full, "
+                   "sampled, quick");
   });
 }
 

@@ -56,8 +56,8 @@ int gradus_check_input(gradus_check* check, const char* name, int rank, const in
 // contains their values in sequence. The report uses the names; NULL for a single output.
 int gradus_check_output(gradus_check* check, const char* name, int rank, const int64_t* shape);
 
-// Sets "rtol", "atol", "resolution", "seed", "full", "sampled", "accumulates", "budget" in seconds
-// (docs/checking/cpp.md), or "ulp", the machine epsilon (2^-23 for float).
+// Sets "rtol", "atol", "resolution", "seed", "full", "sampled", "quick", "accumulates", "budget" in
+// seconds (docs/checking/cpp.md), or "ulp", the machine epsilon (2^-23 for float).
 int gradus_check_set(gradus_check* check, const char* option, double value);
 
 // Runs the check and returns the verdict. If forward computes in float, `reference` is the same

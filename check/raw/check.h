@@ -113,6 +113,9 @@ class Raw {
   /// Compares the full Jacobian, or a sample.
   Raw& full() { return set(options.mode, Mode::full); }
   Raw& sampled() { return set(options.mode, Mode::projections); }
+  /// Compares sums and directions, and the full Jacobian only if these do not pass. The report
+  /// states the probability that a wrong entry was missed.
+  Raw& quick() { return set(options.mode, Mode::quick); }
   /// Sets a time limit (a std::chrono::duration). If there is no time to move each element
   /// separately, moves the remaining ones together, along directions. The report states which
   /// errors this could miss.

@@ -50,9 +50,10 @@ struct Functions {
 
 /// Which derivatives a check compares.
 enum class Mode {
-  automatic,   // full up to 256 outputs, 2048 elements, 1e5 pairs
-  full,        // every element against every output
-  projections  // a sample, weighted sums of outputs, directions of elements
+  automatic,    // full up to 256 outputs, 2048 elements, 1e5 pairs
+  full,         // every element against every output
+  projections,  // a sample, weighted sums of outputs, directions of elements
+  quick         // sums and directions with hardly a sample; automatic if these do not pass
 };
 
 /// Options for plain arrays. Checks of tensors convert check::Options to these.

@@ -24,6 +24,7 @@ class VjpCheck {
         goal_{options_.tolerance()} {
     if (const Functions& f = function_.functions(); !f.forward || !(f.vjp || f.into))
       throw BadInput(name + ": the function to check or its derivative is empty");
+    if (options_.mode == Mode::quick) options_.rows = 1, options_.columns = 2;
     report_.name = name;
     report_.seed = options_.seed;
     for (const Input& input : function_.inputs())
@@ -47,7 +48,8 @@ class VjpCheck {
         add_extra(report_, *tie);
       state_probability();
       if (!probes_.empty()) side_effects().check_answer(probes_.back().answer);
-      if (report_.verdict == Verdict::fail) full_ ? name_causes() : look_at_all();
+      if (report_.verdict == Verdict::fail && options_.mode != Mode::quick)
+        full_ ? name_causes() : look_at_all();
       if (report_.verdict != Verdict::fail && options_.neighborhood) check_neighborhood();
     } catch (const Abort& stop) {
       report_.verdict = worse(report_.verdict, stop.verdict);
@@ -479,7 +481,13 @@ class VjpCheck {
 /// calls of forward per input element if forward is smooth.
 GRADUS_CHECK_INLINE Report check_vjp(const std::string& name, Functions functions,
                                      std::vector<Input> inputs, RawOptions options = {}) {
-  return VjpCheck(name, std::move(functions), std::move(inputs), std::move(options)).run();
+  Report report = VjpCheck(name, functions, inputs, options).run();
+  if (report || options.mode != Mode::quick) return report;
+  const Counts quick = report.counts;
+  options.mode = Mode::automatic;
+  report = VjpCheck(name, std::move(functions), std::move(inputs), std::move(options)).run();
+  report.counts.add(quick);
+  return report;
 }
 
 }  // namespace gradus::check

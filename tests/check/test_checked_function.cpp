@@ -38,7 +38,7 @@ struct Wish {
 };
 
 std::vector<Wish> wishes() {
-  Options tolerance, coarse, sampled, full, seed, upstream, shape, alone, few, kinks;
+  Options tolerance, coarse, sampled, full, seed, upstream, shape, alone, few, kinks, quick;
   tolerance.rtol = 1e-3, tolerance.atol = 1e-2;
   coarse.resolution = 1e-2;
   sampled.mode = Mode::projections;
@@ -50,7 +50,9 @@ std::vector<Wish> wishes() {
   alone.neighborhood = false;
   few.findings = 1, few.projections = 0;
   kinks.kinks = {{0, 0.0, 0.25}, {0, 3.0, 1}};
+  quick.mode = Mode::quick;
   return {{"none", {}},
+          {"quick", quick},
           {"tolerance", tolerance, 0.1},
           {"coarse", coarse, 0.1},
           {"seed", seed},

@@ -64,6 +64,24 @@ TEST_CASE("samples: the report counts the checked rows and elements") {
   CHECK(sums(20, 100, right, options).inputs[0].looked_at == 100);
 }
 
+TEST_CASE("samples: a quick check takes fewer calls, and names the cause of an error") {
+  Case c = matmul(5, 7, 3);
+  Options quick;
+  quick.mode = Mode::quick;
+  const Report right = run(c, quick);
+  passes(right, "with a probability of at most");
+  CHECK(right.missed > 0);
+  CHECK(right.missed < 1e-9);
+  CHECK(3 * right.counts.forward < run(c).counts.forward);
+  const auto scaled = [](Arguments& dx, const Arguments&, const Values&) {
+    for (double& v : dx[1]) v *= 1.5;
+  };
+  const Report wrong = run_spoiled(c, scaled, quick);
+  fails(wrong);
+  CHECK(wrong.inputs[1].cause.name == "SCALE");
+  CHECK(wrong.missed == 0);  // every entry was compared
+}
+
 TEST_CASE("samples: an error in one output among 400 is traced to it") {
   const Case c = matmul(20, 3, 20);
   passes(run(c), "of its 400 rows");
