@@ -8,8 +8,10 @@ INCONCLUSIVE also fails, because nothing was measured. The summary has one line 
 failures are annotations at the line of the derivative. `--gradus-sarif=FILE` (or the environment variable
 GRADUS_CHECK_SARIF) and `--junitxml=FILE` write the reports for CI.
 """
+import contextlib
 import json
 import os
+import time
 
 import pytest
 
@@ -18,6 +20,7 @@ import gradus_check
 from ._sarif import merged
 
 CHECKS = pytest.StashKey()  # of a test: its checks, as dicts
+HUNT = pytest.StashKey()  # of a session with --gradus-record: the hunt, and what ends its recording
 
 
 class GradCheck:
@@ -49,9 +52,33 @@ def gradcheck(record_property, request):
 
 
 def pytest_addoption(parser):
-    parser.getgroup("gradus").addoption("--gradus-sarif", metavar="FILE",
-                                            default=os.environ.get("GRADUS_CHECK_SARIF"),
-                                            help="write gradient checks as SARIF 2.1.0")
+    group = parser.getgroup("gradus")
+    group.addoption("--gradus-sarif", metavar="FILE", default=os.environ.get("GRADUS_CHECK_SARIF"),
+                    help="write gradient checks as SARIF 2.1.0")
+    group.addoption("--gradus-record", metavar="PACKAGE",
+                    help="record the tests' calls of PACKAGE's hand-written derivatives, and check these at the end")
+    group.addoption("--gradus-budget", metavar="SECONDS", type=float, default=60,
+                    help="time for --gradus-record (default: 60)")
+
+
+def pytest_configure(config):
+    package = config.getoption("--gradus-record")
+    if package:  # before the tests are imported
+        from .hunt.record import recording
+        from .hunt.worker import Hunt
+        hunt, stack = Hunt(package, config.getoption("--gradus-budget")), contextlib.ExitStack()
+        stack.enter_context(recording(hunt.recorder))
+        config.stash[HUNT] = hunt, stack
+
+
+def pytest_sessionfinish(session):
+    hunt, stack = session.config.stash.get(HUNT, (None, None))
+    if hunt:
+        stack.close()
+        hunt.deadline = time.monotonic() + hunt.budget
+        hunt.check()
+        if session.exitstatus == 0 and any(e["event"] == "finding" for e in hunt.entries):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -70,6 +97,11 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(_line(check))
         if check["annotation"] and os.environ.get("GITHUB_ACTIONS"):
             terminalreporter.write(check["annotation"])
+    hunt = config.stash.get(HUNT, (None,))[0]
+    if hunt:
+        from .hunt.main import summary
+        terminalreporter.section(f"derivatives of {hunt.package}")
+        terminalreporter.write(summary(hunt.entries))
     path = config.getoption("--gradus-sarif")
     if path:
         with open(path, "w", encoding="utf-8") as file:

@@ -29,7 +29,11 @@ class Hunt(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         out = os.path.join(cls.folder.name, "out.jsonl")
         cls.programs = os.path.join(cls.folder.name, "programs")
-        cls.done = hunt("faulty_package", "--tests", os.path.join(SAMPLE, "test_faulty_package.py"), "--budget", "90",
+        script = os.path.join(cls.folder.name, "example.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write("import faulty_package, torch\nfaulty_package.Square.apply(torch.ones(2, 2, 2, requires_grad=True))\n")
+        cls.done = hunt("faulty_package", "--tests", os.path.join(SAMPLE, "test_faulty_package.py"), "--tests", script,
+                        "--budget", "90",
                         "--out", out, "--programs", cls.programs)
         with open(out, encoding="utf-8") as file:
             cls.entries = [json.loads(line) for line in file]
@@ -44,6 +48,10 @@ class Hunt(unittest.TestCase):
         self.assertEqual(self.done.returncode, 1, self.done.stderr)
         self.assertEqual(set(self.findings), {("Padded", 1, "wrong"), ("Constant", 2, "wrong"), ("Clamped", 1, "edge"),
                                               ("NeverCalled", 1, "wrong")}, self.done.stdout)
+
+    def test_runs_scripts_too(self):
+        calls = [e["calls"] for e in self.entries if e["event"] == "function" and e["function"].endswith("Square")]
+        self.assertEqual(calls, [2])
 
     def test_tries_options_that_only_the_source_names(self):
         self.assertIn("reflect", self.findings["Padded", 1, "wrong"]["sample"])
@@ -70,6 +78,27 @@ class Hunt(unittest.TestCase):
             autograd, differences = done.stdout.splitlines()[-2:]
             self.assertNotEqual(autograd.split(None, 1)[1], differences.split(None, 1)[1])
         self.assertEqual(len(os.listdir(self.programs)), 4)
+
+    def test_pytest_records_a_projects_own_tests(self):
+        text = """
+import faulty_package as package, torch
+
+def test_values():
+    x = torch.arange(1.0, 7.0).reshape(2, 3).requires_grad_()
+    assert package.Square.apply(x)[1, 2] == 36
+    assert package.NeverCalled.apply(x).shape == (2, 3)
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "test_values.py"), "w", encoding="utf-8") as file:
+                file.write(text)
+            path = os.pathsep.join([os.environ.get("PYTHONPATH", ""), SAMPLE])
+            done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "gradus_check._pytest",
+                                   "--gradus-record", "faulty_package", folder], text=True, capture_output=True,
+                                  env={**os.environ, "PYTHONPATH": path}, check=False, cwd=folder)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("1 passed", done.stdout)
+        self.assertIn("wrong: faulty_package.NeverCalled", done.stdout)
+        self.assertNotIn("wrong: faulty_package.Square", done.stdout)
 
     def test_misuse_exits_with_2(self):
         for arguments in (["faulty_package", "--tests", "/nowhere"], ["faulty_package", "--budget", "-1"],

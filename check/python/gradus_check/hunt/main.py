@@ -67,7 +67,7 @@ def hunted(options):
         open(out, "w", encoding="utf-8").close()
         for _ in range(RESTARTS):
             orders = {"package": options.package, "tests": [os.path.abspath(p) for p in options.tests], "out": out,
-                      "budget": options.budget, "test_seconds": options.test_seconds, "skip": skip, "torch": True}
+                      "budget": options.budget, "test_seconds": options.test_seconds, "skip": skip}
             code, said = _work(orders, home, options)
             with open(out, encoding="utf-8") as file:
                 entries = [json.loads(line) for line in file]

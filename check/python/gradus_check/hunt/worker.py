@@ -8,6 +8,7 @@ import json
 import os
 import pkgutil
 import random
+import runpy
 import shutil
 import signal
 import socket
@@ -48,42 +49,46 @@ def forbid_network():
     socket.socket.connect = socket.socket.connect_ex = socket.create_connection = refuse
 
 
-class Worker:
-    def __init__(self, orders):
-        self.orders = orders
-        self.out = open(orders["out"], "a", encoding="utf-8")
-        self.package = orders["package"]
-        self.deadline = time.monotonic() + orders["budget"]
+class Hunt:
+    """Records the calls of a package's derivatives, and checks them. `out` is a file for the entries."""
+
+    def __init__(self, package, budget, out=None, skip=()):
+        self.package, self.budget, self.out, self.skip, self.entries = package, budget, out, skip, []
+        self.deadline = time.monotonic() + budget
         self.recorder = Recorder(self._owns)
 
     def _owns(self, module):
         return module.split(".")[0] == self.package
 
     def say(self, **entry):
-        self.out.write(json.dumps(entry, default=str) + "\n")
-        self.out.flush()
+        self.entries.append(entry)
+        if self.out:
+            self.out.write(json.dumps(entry, default=str) + "\n")
+            self.out.flush()
 
-    def run(self):
+    def record(self, tests, seconds):
+        """Imports the package, runs tests for at most `seconds` each, and calls what they did not call."""
         with recording(self.recorder):
             modules = self._import()
-            for path in self.orders["tests"]:
-                self._run_tests(path)
+            for path in tests:
+                self._run_tests(path, seconds)
             if "torch" in sys.modules:
                 self._guess(modules)
-        self.recorder.off = True
         if self.package == "autograd":
             self._call_primitives()
+
+    def check(self):
+        self.recorder.off = True
         groups = {}
         for call in self.recorder.calls.values():
             groups.setdefault(call.name, []).append(call)
         defined = self._defined()
-        self.say(event="found", modules=modules, functions=sorted(set(groups) | set(defined)),
-                 uncalled=sorted(set(defined) - set(groups)))
+        self.say(event="found", functions=sorted(set(groups) | set(defined)), uncalled=sorted(set(defined) - set(groups)))
         for name, cls in defined.items():
             for hint in hints.hints(cls):
                 self.say(event="hint", function=name, hint=hint)
         for place, (name, calls) in enumerate(sorted(groups.items())):
-            if name not in self.orders["skip"]:
+            if name not in self.skip:
                 share = (self.deadline - time.monotonic()) / (len(groups) - place)
                 self._check_function(name, calls, max(2.0, 2 * share if place + 1 < len(groups) else share))
         self.say(event="done")
@@ -117,9 +122,9 @@ class Worker:
                 self.say(event="not imported", module=module.name, error=f"{type(error).__name__}: {error}")
         return names
 
-    def _run_tests(self, path):
-        """Runs the tests in a copy of their folder, so that the installed package is imported, not the one next to
-        the tests. Their results do not matter."""
+    def _run_tests(self, path, seconds):
+        """Runs tests, or a script, in a copy of their folder, so that the installed package is imported, not the one
+        next to them. Their results do not matter."""
         import pytest
         copy = os.path.join(os.environ["HOME"], "tests")
         shutil.rmtree(copy, ignore_errors=True)
@@ -130,16 +135,21 @@ class Worker:
             shutil.copy(path, copy)
         with open(os.path.join(copy, "pytest.ini"), "w", encoding="utf-8") as file:
             file.write("[pytest]\npython_files = test_*.py *_test.py *_tests.py test*.py\n")
-        limit = min(self.orders["test_seconds"], self.deadline - time.monotonic())
+        limit = min(seconds, self.deadline - time.monotonic())
         here, log = os.getcwd(), os.path.join(os.environ["HOME"], "tests.log")
         os.chdir(copy)
         try:
             with open(log, "w", encoding="utf-8") as file, contextlib.redirect_stdout(file), \
                     contextlib.redirect_stderr(file), at_most(limit):
-                pytest.main(["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", "-c", "pytest.ini",
-                             "--rootdir", copy, copy])
+                if os.path.isfile(path) and "test" not in os.path.basename(path):
+                    runpy.run_path(os.path.basename(path), run_name="__main__")
+                else:
+                    pytest.main(["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", "-c", "pytest.ini",
+                                 "--rootdir", copy, copy])
         except TooLong:
             self.say(event="tests stopped", path=path, seconds=limit)
+        except Exception as error:  # pylint: disable=broad-except
+            self.say(event="tests stopped", path=path, error=f"{type(error).__name__}: {error}")
         finally:
             os.chdir(here)
         with open(log, encoding="utf-8", errors="replace") as file:
@@ -152,7 +162,6 @@ class Worker:
         rng = numpy.random.default_rng(1)
         shapes = ((), (3,), (3, 2), (2, 3, 3))
         with recording(self.recorder):
-            self.recorder.off = False
             for f in primitive_vjps:
                 counts, known = self._signature(f)
                 for options in ({}, {"axis": 1}, {"axis": 1, "keepdims": True}, {"axis": None}, {"order": "A"},
@@ -163,7 +172,6 @@ class Worker:
                             with contextlib.suppress(Exception), warnings.catch_warnings():
                                 warnings.simplefilter("ignore")
                                 make_vjp(lambda v: f(v, *x[1:], **options))(x[0])  # pylint: disable=cell-var-from-loop
-            self.recorder.off = True
 
     @staticmethod
     def _signature(primitive):
@@ -261,12 +269,14 @@ def main():
     warnings.simplefilter("ignore")
     random.seed(1)
     numpy.random.seed(1)
-    if orders["torch"]:
-        with contextlib.suppress(ImportError):
-            import torch
-            torch.set_num_threads(1)
-            torch.manual_seed(1)
-    Worker(orders).run()
+    with contextlib.suppress(ImportError):
+        import torch
+        torch.set_num_threads(1)
+        torch.manual_seed(1)
+    with open(orders["out"], "a", encoding="utf-8") as out:
+        hunt = Hunt(orders["package"], orders["budget"], out, orders["skip"])
+        hunt.record(orders["tests"], orders["test_seconds"])
+        hunt.check()
 
 
 if __name__ == "__main__":
