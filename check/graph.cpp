@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -31,8 +32,11 @@ struct RecordedCall {
   std::vector<void*> stack;
 };
 
+/// Stores the calls of one step. `earlier` are the ids of the first and last node of a step before.
 class FirstOfEachKind : public Observer {
  public:
+  explicit FirstOfEachKind(std::pair<std::uint64_t, std::uint64_t> earlier) : earlier_(earlier) {}
+
   void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {
     Tensors kept;  // shares the buffers of the inputs, so that no op overwrites them
     for (const Tensor* x : inputs) kept.push_back(x->detach());
@@ -43,6 +47,10 @@ class FirstOfEachKind : public Observer {
     running_.pop_back();
     if (!y.node()) return;
     ++nodes;
+    for (const NodePtr& from : y.node()->inputs)
+      if (from && from->op_name && from->id >= earlier_.first && from->id <= earlier_.second)
+        stale.emplace(from->id, str_cat(op.name(), " uses the result of ", from->name(), " (node ",
+                                        from->id, ") of an earlier step", called_from()));
     std::string kind = str_cat(op.name(), y.shape());
     for (std::size_t i = 0; i < inputs.size(); ++i)
       kind += inputs[i].defined() ? str_cat(inputs[i].shape(), inputs[i].dtype(),
@@ -51,10 +59,17 @@ class FirstOfEachKind : public Observer {
     if (kinds_.insert(kind).second)
       calls.push_back({y.node(), std::move(inputs), current_context(), platform::stack_trace()});
   }
-  std::vector<RecordedCall> calls;  // oldest first
+  std::vector<RecordedCall> calls;             // oldest first
+  std::map<std::uint64_t, std::string> stale;  // by node: its first use in this step
   std::int64_t nodes = 0;
 
  private:
+  static std::string called_from() {
+    const std::string caller = trace::caller_of(platform::stack_trace());
+    return caller.empty() ? "" : ", called from " + caller;
+  }
+
+  std::pair<std::uint64_t, std::uint64_t> earlier_;
   std::vector<Tensors> running_;  // inputs of unfinished ops
   std::set<std::string> kinds_;
 };
@@ -205,9 +220,11 @@ Finding finding_of(const RecordedCall& call, const Report& found) {
 }
 
 FirstOfEachKind recorded(const std::function<Tensor()>& loss) {
-  FirstOfEachKind step;
+  const GradMode on(true);
+  const std::uint64_t begin = detail::last_node_id + 1;
+  static_cast<void>(loss());
+  FirstOfEachKind step({begin, detail::last_node_id});
   const Tensor result = [&] {
-    const GradMode on(true);
     const ObserverScope scope(step);
     return loss();
   }();
@@ -229,6 +246,9 @@ Report graph(const std::function<Tensor()>& loss, const GraphOptions& options, S
   report.name = "graph";
   report.place = std::move(place);
   report.seed = options.seed;
+  for (const auto& [id, use] : step.stale)
+    report.add({.kind = Kind::structure,
+                .note = use + ". Gradients reach that step too. Call detach() on what is kept"});
   std::set<std::string> left_out;
   std::size_t looked_at = 0;
   std::int64_t elements = 0, one_by_one = 0;  // large inputs are sampled

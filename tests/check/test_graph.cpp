@@ -130,6 +130,21 @@ TEST_CASE("graph: a correct step passes, and the report counts the distinct ops"
   CHECK(report.notes[0].find(" distinct ops (") != std::string::npos);
 }
 
+TEST_CASE("graph: state that one step leaves to the next must be detached") {
+  const Tensor w = leaf(kX);
+  for (const bool detached : {true, false}) {
+    Tensor state = zeros_like(kX);
+    const check::Report report = look([&] {
+      const Tensor now = tanh(state + w);
+      state = detached ? now.detach() : now;
+      return sum(now);
+    });
+    INFO(report.text());
+    CHECK(static_cast<bool>(report) == detached);
+    CHECK((report.text().find("tanh") != std::string::npos) != detached);
+  }
+}
+
 TEST_CASE("graph: only the op with a wrong backward is reported") {
   const Step step;
   Names names;
