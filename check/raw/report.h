@@ -23,7 +23,7 @@ inline std::string summary_line(const InputSummary& input, std::size_t index) {
   if (input.unseen > 0) result += some(input.unseen) + " cannot be measured, ";
   const bool fine = input.wrong == 0 && input.unseen == 0 && !caused && input.compared > 0;
   result = joined(result, fine ? "ok, " : "", input.compared, " values compared");
-  if (input.error == 0) return result;
+  if (input.wrong == 0 || input.error == 0) return result;  // below that it is rounding
   return result + ", largest error " + number(input.error, 2) + " of the largest derivative";
 }
 
