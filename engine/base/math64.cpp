@@ -189,8 +189,8 @@ GRADUS_INLINE Logarithm reduce_logarithm(double x) {
   const int e = static_cast<int>(static_cast<std::int64_t>(above) >> 52) - (tiny ? 54 : 0);
   const auto [c, hi, lo] = kCenters[static_cast<std::size_t>((above >> 45) % kSteps)];
   const std::uint64_t mantissa = bits - (above & (std::uint64_t{0xfff} << 52));
-  const double m = bit_cast<double>(mantissa);
-  const double m1 = bit_cast<double>((mantissa + 0x10000000) & ~std::uint64_t{0x1fffffff});
+  const auto m = bit_cast<double>(mantissa);
+  const auto m1 = bit_cast<double>((mantissa + 0x10000000) & ~std::uint64_t{0x1fffffff});
   return {e * kLn2.hi + hi, e * kLn2.lo + lo, c * m1 - 1, c * (m - m1), c, e};
 }
 
