@@ -7,7 +7,7 @@ import torch
 from ._library import Handle, is_unimplemented
 from ._places import backward_line
 from ._report import Report
-from ._torch_conditions import Conditions
+from ._torch_conditions import Conditions, real
 
 
 def check_torch(function, *inputs, kwargs=None, name=None, names=(), seed=0x5EED, reference=None, conditions=True,
@@ -52,7 +52,7 @@ def check_torch(function, *inputs, kwargs=None, name=None, names=(), seed=0x5EED
 def _compare(checked, reference, budget, options):
     handle = Handle(checked.name, _copy)
     for k, x in enumerate(checked.x):
-        handle.input(checked.names[k], _real(x).shape, _flat(x).tolist(), checked.wanted[k])
+        handle.input(checked.names[k], real(x).shape, _flat(x).tolist(), checked.wanted[k])
     y = checked.call(checked.leaves(checked.x)).detach()
     for part, shape in checked.parts:
         handle.output(shape, shape.numel(), part)
@@ -68,13 +68,8 @@ def _compare(checked, reference, budget, options):
     return handle
 
 
-def _real(tensor):
-    """A complex tensor as real numbers, with an axis of size 2."""
-    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
-
-
 def _flat(tensor):
-    return _real(tensor.detach()).to(torch.float64).reshape(-1)
+    return real(tensor.detach()).to(torch.float64).reshape(-1)
 
 
 def _tensor(values, like, dtype=None):
@@ -206,12 +201,12 @@ class CheckedFunction:
         self._now = x
         y = self._call(function, x)
         if isinstance(y, torch.Tensor):
-            self.parts = self.parts or [(None, _real(y).shape)]
+            self.parts = self.parts or [(None, real(y).shape)]
             return y
         every = _named_parts(y)
         if not self.parts:
             self._choose(every)
-        return torch.cat([_real(part).reshape(-1) for (_, part), chosen in zip(every, self._chosen) if chosen])
+        return torch.cat([real(part).reshape(-1) for (_, part), chosen in zip(every, self._chosen) if chosen])
 
     def _choose(self, every):
         """Chooses the outputs to check. Those marked as not differentiable are left out, unless all are."""
@@ -223,7 +218,7 @@ class CheckedFunction:
         for (name, part), chosen, m in zip(every, self._chosen, marked):
             kind = "requires no gradient" if m else "is None" if part is None else "is not a floating-point tensor"
             if chosen:
-                self.parts.append((self.prefix + name[len("out."):] if self.prefix else name, _real(part).shape))
+                self.parts.append((self.prefix + name[len("out."):] if self.prefix else name, real(part).shape))
             else:
                 self.notes.append(f"{name} {kind}, and is not checked")
         if not self.parts:

@@ -68,8 +68,8 @@ def nan_in_fresh_memory():
 
 
 def real(tensor):
-    tensor = tensor.detach()
-    return (torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor).double()
+    """A complex tensor as real numbers, with an axis of size 2."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
 
 
 class Conditions:
@@ -139,7 +139,7 @@ class Conditions:
         if found.shape != expected.shape:
             return self._report(k or 0, cause, f"{what}: {name} has the shape {list(found.shape)}, not "
                                              f"{list(expected.shape)}")
-        a, b = real(found), real(expected)
+        a, b = real(found.detach()).double(), real(expected.detach()).double()
         apart = torch.where((a == b) | (a.isnan() & b.isnan()), 0.0, (a - b).abs().nan_to_num(math.inf, math.inf))
         if apart.numel() == 0 or not apart.max() > 0:
             return self._report(k or 0)

@@ -47,7 +47,8 @@ class Hunt(unittest.TestCase):
     def test_finds_the_faults_and_nothing_else(self):
         self.assertEqual(self.done.returncode, 1, self.done.stderr)
         self.assertEqual(set(self.findings), {("Padded", 1, "wrong"), ("Constant", 2, "wrong"), ("Clamped", 1, "edge"),
-                                              ("NeverCalled", 1, "wrong")}, self.done.stdout)
+                                              ("NeverCalled", 1, "wrong"), ("faulty::cube", 1, "wrong")},
+                         self.done.stdout)
 
     def test_runs_scripts_too(self):
         calls = [e["calls"] for e in self.entries if e["event"] == "function" and e["function"].endswith("Square")]
@@ -77,7 +78,7 @@ class Hunt(unittest.TestCase):
                                   env={**os.environ, "PYTHONPATH": SAMPLE})
             autograd, differences = done.stdout.splitlines()[-2:]
             self.assertNotEqual(autograd.split(None, 1)[1], differences.split(None, 1)[1])
-        self.assertEqual(len(os.listdir(self.programs)), 4)
+        self.assertEqual(len(os.listdir(self.programs)), 5)
 
     def test_pytest_records_a_projects_own_tests(self):
         text = """

@@ -1,5 +1,5 @@
-"""gradus-check hunt PACKAGE: records calls of hand-written derivatives while a package's tests run, varies their inputs,
-and checks each one. See docs/checking/hunt.md.
+"""gradus-check hunt PACKAGE: records calls of hand-written derivatives while a package's tests run, varies their
+inputs, and checks each one. See docs/checking/hunt.md.
 
 main.py     the command: starts worker.py in a process with limits, and prints the results
 worker.py   imports the package, runs its tests, checks what they called

@@ -181,8 +181,9 @@ def without_gauge(f, x, options):
 
 
 def is_tangent(call, report, args, kwargs):
-    """True for the convention of Lie group libraries, whose gradients live in the tangent space: the failing inputs hold
-    unit quaternions and their gradients have a component that is always 0, or the output holds unit quaternions."""
+    """True for the convention of Lie group libraries, whose gradients live in the tangent space: the failing inputs
+    hold unit quaternions and their gradients have a component that is always 0, or the output holds unit
+    quaternions."""
     import numpy
     names = call.argument_names()
     if call.kind.startswith("torch"):

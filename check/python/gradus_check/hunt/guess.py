@@ -1,15 +1,15 @@
-"""Calls functions that no test calls, with arguments that fit their signatures often enough. The recorder keeps the calls
-of derivatives that this reaches."""
+"""Calls functions that no test calls, with arguments that fit their signatures often enough. The recorder keeps the
+calls of derivatives that this reaches."""
 import contextlib
 import inspect
 import itertools
 import types
 
 SHAPES = ((3,), (3, 3), (2, 3), (2, 3, 3), (1, 2, 6), (1, 2, 6, 6), ())
-MOST_TENSORS = 3
 MOST_TRIES = 60
-BY_NAME = {"dim": -1, "axis": -1, "eps": 1e-6, "tol": 1e-6, "n": 2, "k": 2, "order": 1, "p": 2.0, "alpha": 1.5, "beta": 0.7,
-           "gamma": 0.7, "temperature": 0.7, "tau": 0.7, "n_iter": 50, "max_iter": 50, "c": 1.0, "scale": 0.7}
+BY_NAME = {"dim": -1, "axis": -1, "eps": 1e-6, "tol": 1e-6, "n": 2, "k": 2, "order": 1, "p": 2.0, "alpha": 1.5,
+           "beta": 0.7, "gamma": 0.7, "temperature": 0.7, "tau": 0.7, "n_iter": 50, "max_iter": 50, "c": 1.0,
+           "scale": 0.7}
 INDICES = ("target", "targets", "label", "labels", "y_true", "index", "indices", "idx")
 
 
@@ -33,7 +33,7 @@ def call_everything(modules, classes, again, limit):
 
 def _try(function, limit):
     target = function.apply if isinstance(function, type) else function
-    source = function.forward if isinstance(function, (type,)) or not isinstance(function, types.FunctionType) else function
+    source = function if isinstance(function, types.FunctionType) else function.forward
     try:
         parameters = [p for p in inspect.signature(source).parameters.values()
                       if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

@@ -27,14 +27,10 @@ def hints(cls):
 
 
 def _declared_once(cls):
-    return "once_differentiable" in _source(cls)
-
-
-def _source(cls):
     try:
-        return inspect.getsource(cls)
+        return "once_differentiable" in inspect.getsource(cls)
     except (OSError, TypeError):
-        return ""
+        return False
 
 
 def _tree(function):

@@ -15,8 +15,9 @@ def parser():
     commands = result.add_subparsers(dest="command", required=True)
     hunt = commands.add_parser("hunt", help="check the derivatives that a package's tests call",
                                description="Runs a package's tests, records calls of its hand-written derivatives "
-                               "(torch.autograd.Function, custom ops, defvjp, custom_vjp), varies their inputs, and checks "
-                               "each one. The package runs in a process without network and with a temporary home.")
+                               "(torch.autograd.Function, custom ops, defvjp, custom_vjp), varies their inputs, and "
+                               "checks each one. The package runs in a process without network and with a "
+                               "temporary home.")
     hunt.add_argument("package", help="an installed package, by the name that Python imports")
     hunt.add_argument("--tests", action="append", default=[], metavar="PATH",
                       help="a folder or file of tests or examples to run; repeatable")
@@ -94,7 +95,8 @@ def _work(orders, home, options):
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     environment = {k: v for k, v in os.environ.items() if k in ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH")}
     paths = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
-    environment |= {"PYTHONPATH": os.pathsep.join(paths), "HOME": home, "TMPDIR": home, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
+    environment |= {"PYTHONPATH": os.pathsep.join(paths), "HOME": home, "TMPDIR": home,
+                    "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
                     "MPLBACKEND": "Agg", "CUDA_VISIBLE_DEVICES": ""}
     process = subprocess.Popen([*_without_network(), sys.executable, "-m", "gradus_check.hunt.worker",
                                 json.dumps(orders)], cwd=home, env=environment, stdin=subprocess.DEVNULL,
@@ -139,8 +141,8 @@ def summary(entries):
     for f in findings:
         order = "" if f["order"] == 1 else ", second derivative"
         causes = ", ".join(sorted(set(f["causes"].values()))) or "no pattern"
-        lines.append(f"{f['kind']}: {f['function']}{order}, by {', '.join(f['inputs'])}: {causes}; error {f['error']:.2g}; "
-                     f"{f['sample']}; {'reproduced' if f['reproduced'] else 'not reproduced'}")
+        lines.append(f"{f['kind']}: {f['function']}{order}, by {', '.join(f['inputs'])}: {causes}; "
+                     f"error {f['error']:.2g}; {f['sample']}; {'reproduced' if f['reproduced'] else 'not reproduced'}")
     classes = {}
     for f in findings:
         classes[f["kind"]] = classes.get(f["kind"], 0) + 1

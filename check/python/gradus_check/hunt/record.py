@@ -11,7 +11,8 @@ MOST_ELEMENTS = 100_000
 
 
 class Call:
-    """A recorded call. Arrays among the arguments are NumPy arrays; `restore` turns them into what `function` takes."""
+    """A recorded call. Arrays among the arguments are NumPy arrays; classify.restored()
+    turns them into what `function` takes."""
 
     def __init__(self, kind, name, function, args, kwargs, source, wanted=None):
         self.kind, self.name, self.function, self.kwargs, self.source = kind, name, function, kwargs, source

@@ -6,13 +6,16 @@ import math
 
 import numpy
 
+from .record import path_of
+
 
 class NoProgram(Exception):
     """An argument cannot be written down."""
 
 
 def program(call, args, kwargs, wrong, order):
-    """The text of a program that prints the derivative by argument `wrong` and a difference quotient. Raises NoProgram."""
+    """The text of a program that prints the derivative by argument `wrong` and a difference quotient. Raises
+    NoProgram."""
     imports, lines = {}, []
     autograd = call.kind == "autograd primitive"
     names = [f"x{k}" if isinstance(a, numpy.ndarray) else _literal(a, imports) for k, a in enumerate(args)]
@@ -24,7 +27,8 @@ def program(call, args, kwargs, wrong, order):
             lines.append(f"x{k} = {_array(a, autograd)}")
     x = f"x{wrong}"
     if autograd:
-        lines = ["import numpy", "import autograd.numpy as np", "from autograd import grad", f"from {module} import {name}", *lines,
+        lines = ["import numpy", "import autograd.numpy as np", "from autograd import grad",
+                 f"from {module} import {name}", *lines,
                  f"f = lambda {x}: {function}({', '.join(names + options)})",
                  f"w = numpy.cos(numpy.arange(numpy.size(f({x})))).reshape(numpy.shape(f({x})))",
                  f"loss = lambda {x}: np.sum(np.real(f({x})) * w)",
@@ -108,6 +112,8 @@ def _importable(value, imports):
     owner = getattr(value, "__self__", None)  # Class.apply
     at = owner if isinstance(owner, type) else value
     module, name = getattr(at, "__module__", None), getattr(at, "__qualname__", "")
+    if not name:  # a custom op
+        module, _, name = path_of(at, lambda _: True).rpartition(".")
     try:
         found = importlib.import_module(module)
         for part in name.split("."):

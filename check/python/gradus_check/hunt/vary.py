@@ -61,7 +61,8 @@ def next_prime(n):
 
 
 def resized(call, sizes, rng):
-    """The call with sizes replaced, also where an integer argument equals one. Values are drawn like the recorded ones."""
+    """The call with sizes replaced, also where an integer argument equals one. Values are drawn like the recorded
+    ones."""
     def renewed(a):
         if isinstance(a, bool) or not isinstance(a, (numpy.ndarray, int, tuple, list)):
             return a
@@ -124,7 +125,8 @@ def quaternion_at(a):
 
 
 def structure_of(a):
-    """The property of all rows or matrices of an array: lower, spd, symmetric, simplex, unit, quaternion, sorted, or ""."""
+    """The property of all rows or matrices of an array: lower, spd, symmetric, simplex, unit, quaternion, sorted, or
+    ""."""
     if a.dtype.kind != "f" or a.ndim == 0 or a.size < 2 or not numpy.isfinite(a).all():
         return ""
     rounding = 1e-5 * max(1.0, float(numpy.abs(a).max()))
@@ -163,7 +165,8 @@ def _values(a, rng):
 
 
 def _options(call, others):
-    """Other values of flags, names and small integers: those of other calls, and those that the source compares with."""
+    """Other values of flags, names and small integers: those of other calls, and those that the source compares
+    with."""
     known = constants_in(call.source)
     seen = set()
     places = [(k, a) for k, a in enumerate(call.args)] + list(call.kwargs.items())

@@ -1,4 +1,4 @@
-"""The process that runs other people's code: imports a package, runs its tests, checks what they called. Reads its
+"""The process that runs a package's code: imports it, runs its tests, checks what they called. Reads its
 orders as JSON from the first argument, and writes one JSON object per line to the file they name."""
 import contextlib
 import importlib
@@ -23,11 +23,10 @@ from . import classify, guess, hints, reproduce, vary
 from .record import Recorder, recording, subclasses_of_function
 
 CHECK_SECONDS = 10
-MOST_PROBLEMS = 3  # of one class and function
 
 
 class TooLong(BaseException):
-    """Raised in other people's code after a time limit."""
+    """Raised in the package's code after a time limit."""
 
 
 @contextlib.contextmanager
@@ -83,7 +82,8 @@ class Hunt:
         for call in self.recorder.calls.values():
             groups.setdefault(call.name, []).append(call)
         defined = self._defined()
-        self.say(event="found", functions=sorted(set(groups) | set(defined)), uncalled=sorted(set(defined) - set(groups)))
+        self.say(event="found", functions=sorted(set(groups) | set(defined)),
+                 uncalled=sorted(set(defined) - set(groups)))
         for name, cls in defined.items():
             for hint in hints.hints(cls):
                 self.say(event="hint", function=name, hint=hint)

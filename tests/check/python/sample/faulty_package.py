@@ -86,3 +86,13 @@ class NeverCalled(torch.autograd.Function):
     @staticmethod
     def backward(ctx, dy):
         return dy * (ctx.scale + 1), None
+
+
+@torch.library.custom_op("faulty::cube", mutates_args=())
+def cube(x: torch.Tensor) -> torch.Tensor:
+    """A custom op whose gradient lacks a factor of 3."""
+    return x**3
+
+
+cube.register_autograd(lambda ctx, dy: dy * ctx.saved_tensors[0]**2,
+                       setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))

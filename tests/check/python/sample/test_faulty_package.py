@@ -9,6 +9,7 @@ def test_values():
     assert package.Padded.apply(x, "zero").shape == (2, 5)
     assert package.Constant.apply(x).shape == (2, 3)
     assert package.Clamped.apply(x).shape == (2, 3)
+    assert package.cube(x)[1, 0] == 64
     assert package.Crash.apply(x).shape == (2, 3)
 
 
