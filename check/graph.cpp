@@ -32,10 +32,10 @@ struct RecordedCall {
   std::vector<void*> stack;
 };
 
-/// Stores the calls of one step. `earlier` are the ids of the first and last node of a step before.
+/// Stores the calls of one step. Nodes with ids from `first` to `last` are those of an earlier step.
 class FirstOfEachKind : public Observer {
  public:
-  explicit FirstOfEachKind(std::pair<std::uint64_t, std::uint64_t> earlier) : earlier_(earlier) {}
+  FirstOfEachKind(std::uint64_t first, std::uint64_t last) : first_(first), last_(last) {}
 
   void on_op_begin(const Op&, std::span<const Tensor* const> inputs) override {
     Tensors kept;  // shares the buffers of the inputs, so that no op overwrites them
@@ -48,7 +48,7 @@ class FirstOfEachKind : public Observer {
     if (!y.node()) return;
     ++nodes;
     for (const NodePtr& from : y.node()->inputs)
-      if (from && from->op_name && from->id >= earlier_.first && from->id <= earlier_.second)
+      if (from && from->op_name && from->id >= first_ && from->id <= last_)
         stale.emplace(from->id, str_cat(op.name(), " uses the result of ", from->name(), " (node ",
                                         from->id, ") of an earlier step", called_from()));
     std::string kind = str_cat(op.name(), y.shape());
@@ -69,7 +69,7 @@ class FirstOfEachKind : public Observer {
     return caller.empty() ? "" : ", called from " + caller;
   }
 
-  std::pair<std::uint64_t, std::uint64_t> earlier_;
+  std::uint64_t first_, last_;
   std::vector<Tensors> running_;  // inputs of unfinished ops
   std::set<std::string> kinds_;
 };
@@ -223,7 +223,7 @@ FirstOfEachKind recorded(const std::function<Tensor()>& loss) {
   const GradMode on(true);
   const std::uint64_t begin = detail::last_node_id + 1;
   static_cast<void>(loss());
-  FirstOfEachKind step({begin, detail::last_node_id});
+  FirstOfEachKind step(begin, detail::last_node_id);
   const Tensor result = [&] {
     const ObserverScope scope(step);
     return loss();

@@ -92,10 +92,12 @@ struct Named {
   std::string name;
   SourceLine place;
 
-  template <class T>
-  requires std::is_convertible_v<T, std::string> Named(
-      T&& text, SourceLine line = SourceLine::current())  // NOLINT: raw("f", …) is intended
-      : name(std::forward<T>(text)), place(std::move(line)) {}
+  // NOLINTBEGIN: raw("f", …) is intended
+  Named(std::string text, SourceLine line = SourceLine::current())
+      : name(std::move(text)), place(std::move(line)) {}
+  Named(const char* text, SourceLine line = SourceLine::current())
+      : name(text), place(std::move(line)) {}
+  // NOLINTEND
 };
 
 /// The result of a check. Converts to true if the check passed; << prints it as text.

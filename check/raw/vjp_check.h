@@ -124,9 +124,8 @@ class VjpCheck {
     if (rough && exact) {
       throw Abort{Verdict::inconclusive,
                   "forward seems to compute in float, where differences have only two or three "
-                  "digits. Give "
-                  "the same function in double by .reference(f), or accept a coarse check by "
-                  ".resolution(1e-3)"};
+                  "digits. Give the same function in double by .reference(f), or accept a coarse "
+                  "check by .resolution(1e-3)"};
     }
   }
 
@@ -284,7 +283,11 @@ class VjpCheck {
     bool sampled = false;
     for (std::size_t k = 0; k < report_.inputs.size(); ++k) {
       if (!report_.inputs[k].differentiable) continue;
-      const Coverage c = report_.inputs[k].coverage = coverage(k);
+      InputSummary& input = report_.inputs[k];
+      const Coverage c = input.coverage = coverage(k);
+      const bool rows_left = !all_rows_ && c.sums == 0;
+      const bool elements_left = input.looked_at < input.elements && c.directions == 0;
+      if (rows_left || elements_left) report_.missed = 1;  // nothing was asked about the others
       if ((c.sums == 0 && c.directions == 0) || c.largest == 0) continue;
       sampled = true;
       report_.missed += gradus::check::missed(c, 1e-4);

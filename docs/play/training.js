@@ -25,7 +25,7 @@ const training = {
   /** Trains in slices, so that a pause takes effect within 50 ms. */
   async loop() {
     training.running = true;
-    let shown = true;  // false after a picture has failed: training goes on without
+    let shown = true;  // false after a picture has failed: training continues without
     training.draw();
     try {
       while (training.running) {
