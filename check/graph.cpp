@@ -32,7 +32,7 @@ struct RecordedCall {
   std::vector<void*> stack;
 };
 
-/// Stores the calls of one step. Nodes with ids from `first` to `last` are those of an earlier step.
+/// Stores the calls of one step. Nodes `first` to `last` belong to an earlier step.
 class FirstOfEachKind : public Observer {
  public:
   FirstOfEachKind(std::uint64_t first, std::uint64_t last) : first_(first), last_(last) {}

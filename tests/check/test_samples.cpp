@@ -82,6 +82,14 @@ TEST_CASE("samples: a quick check takes fewer calls, and names the cause of an e
   CHECK(wrong.missed == 0);  // every entry was compared
 }
 
+TEST_CASE("samples: without sums and directions, a sample may miss anything") {
+  Options options;
+  options.mode = Mode::projections;
+  options.rows = options.columns = 1;
+  options.projections = 0;
+  CHECK(run(matmul(5, 7, 3), options).missed == 1);
+}
+
 TEST_CASE("samples: an error in one output among 400 is traced to it") {
   const Case c = matmul(20, 3, 20);
   passes(run(c), "of its 400 rows");
