@@ -29,12 +29,12 @@ class Hunt(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         out = os.path.join(cls.folder.name, "out.jsonl")
         cls.programs = os.path.join(cls.folder.name, "programs")
-        script = os.path.join(cls.folder.name, "example.py")
-        with open(script, "w", encoding="utf-8") as file:
+        examples = os.path.join(cls.folder.name, "examples")
+        os.mkdir(examples)
+        with open(os.path.join(examples, "first.py"), "w", encoding="utf-8") as file:
             file.write("import faulty_package, torch\nfaulty_package.Square.apply(torch.ones(2, 2, 2, requires_grad=True))\n")
-        cls.done = hunt("faulty_package", "--tests", os.path.join(SAMPLE, "test_faulty_package.py"), "--tests", script,
-                        "--budget", "90",
-                        "--out", out, "--programs", cls.programs)
+        cls.done = hunt("faulty_package", "--tests", os.path.join(SAMPLE, "test_faulty_package.py"), "--tests", examples,
+                        "--budget", "90", "--out", out, "--programs", cls.programs)
         with open(out, encoding="utf-8") as file:
             cls.entries = [json.loads(line) for line in file]
         cls.findings = {(e["function"].rpartition(".")[2], e["order"], e["kind"]): e for e in cls.entries
@@ -50,7 +50,7 @@ class Hunt(unittest.TestCase):
                                               ("NeverCalled", 1, "wrong"), ("faulty::cube", 1, "wrong")},
                          self.done.stdout)
 
-    def test_runs_scripts_too(self):
+    def test_runs_folders_of_scripts_too(self):
         calls = [e["calls"] for e in self.entries if e["event"] == "function" and e["function"].endswith("Square")]
         self.assertEqual(calls, [2])
 

@@ -71,6 +71,11 @@ def _leave_out_constants(call, inputs, results):
         call.wanted = tuple(k for k, g in zip(at, found) if g is not None)
 
 
+def differentiated(call, args):
+    """The places of the arguments that a check differentiates by, or passes on as they are."""
+    return [k for k in range(len(args)) if call.wanted is None or k in call.wanted]
+
+
 def check(call, args, kwargs, budget, conditions, second="auto", mapped=None):
     """The report on one call."""
     names = call.argument_names()
@@ -79,7 +84,7 @@ def check(call, args, kwargs, budget, conditions, second="auto", mapped=None):
     if call.kind == "jax function":
         return _check_jax(call, args, kwargs, budget, names)
     every = restored(call, args)
-    at = [k for k in range(len(every)) if call.wanted is None or k in call.wanted]
+    at = differentiated(call, args)
 
     def function(*x, **options):
         full = list(every)
@@ -136,15 +141,20 @@ def _check_jax(call, args, kwargs, budget, names):
                               conjugate=True, budget=budget)
 
 
-def on_the_manifold(args, torch):
-    """Maps that keep structured inputs where they are and their changes on a manifold: a wrapper of torch functions, or
+def on_the_manifold(call, args, torch):
+    """Maps that keep inputs and their changes on the manifold of the recorded ones: a wrapper of torch functions, or
     pairs of a map and its vjp for NumPy. None if no input has a structure."""
     import numpy
-    structures = {k: structure_of(a) for k, a in enumerate(args) if isinstance(a, numpy.ndarray)}
+    structures = {k: structure_of(a) or _square(a) and structure_of(call.args[k]) for k, a in enumerate(args)
+                  if isinstance(a, numpy.ndarray)}
     chosen = {k: _MAPS[s] for k, s in structures.items() if s in _MAPS}
     if not chosen or not torch:
         return chosen or None
     return lambda f, x, options: f(*(chosen[k][0](t) if k in chosen else t for k, t in enumerate(x)), **options)
+
+
+def _square(a):
+    return a.ndim > 1 and a.shape[-1] == a.shape[-2]
 
 
 def _symmetric(x):
@@ -203,7 +213,7 @@ def is_tangent(call, report, args, kwargs):
 
 
 def classified(report, label):
-    """(order, class, error, causes, names of wrong inputs) of a report that is not a PASS."""
+    """(order, class, error, causes, names of wrong inputs, text) of a report that is not a PASS."""
     order = 1 if report.second is None or report.json()["verdict"] != "PASS" else 2
     found = report.json() if order == 1 else report.second.json()
     causes = {i["name"]: i["cause"] for i in found["inputs"] if i["cause"]}
@@ -220,4 +230,4 @@ def classified(report, label):
         kind = "accuracy"
     else:
         kind = "wrong"
-    return order, kind, error, causes, wrong
+    return order, kind, error, causes, wrong, str(report)

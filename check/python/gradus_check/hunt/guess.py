@@ -82,4 +82,6 @@ def _value(parameter, shape, positive, number):
     if kind is float:
         return 0.7
     values = torch.rand(shape, dtype=torch.float64) * 0.8 + 0.1 if positive else torch.randn(shape, dtype=torch.float64)
+    if positive and len(shape) > 1 and shape[-1] == shape[-2]:  # also positive definite
+        values = values @ values.mT / shape[-1] + torch.eye(shape[-1], dtype=torch.float64) / 2
     return values.requires_grad_()

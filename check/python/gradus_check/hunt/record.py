@@ -6,7 +6,7 @@ import sys
 
 import numpy
 
-PER_FUNCTION = 12  # calls of different options, ranks or dtypes
+PER_FUNCTION = 12  # calls with the same options, of different ranks or types
 MOST_ELEMENTS = 100_000
 
 
@@ -75,7 +75,7 @@ class Recorder:
                 return
             self.seen[call.name] = self.seen.get(call.name, 0) + 1
             key = call.key()
-            kept = [k for k in self.calls if k[0] == call.name]
+            kept = [c for c in self.calls.values() if c.name == call.name and c.kwargs.keys() == call.kwargs.keys()]
             if key in self.calls and self.calls[key].elements() <= call.elements():
                 return
             if key in self.calls or len(kept) < PER_FUNCTION:

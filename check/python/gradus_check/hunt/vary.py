@@ -22,6 +22,7 @@ def variations(call, others, rng):
         for label, other in (("prime sizes", primes), ("small sizes", small)):
             yield label, *resized(call, other, rng)
     yield "as recorded", list(call.args), dict(call.kwargs)
+    yield from _options(call, others)
     for n in sizes[:4]:
         for m in (1, next_prime(n), 2):
             if m != n:
@@ -41,7 +42,6 @@ def variations(call, others, rng):
             yield f"a batch for {k}", _with(call.args, k, numpy.stack([a, other])), dict(call.kwargs)
         if a.ndim > 1 and call.kind == "autograd primitive":
             yield f"Fortran order of {k}", _with(call.args, k, numpy.asfortranarray(a)), dict(call.kwargs)
-    yield from _options(call, others)
 
 
 def _with(args, k, value):
@@ -154,6 +154,7 @@ def _values(a, rng):
         return
     yield "tiny", noisy * 1e-4
     yield "large", noisy * 30
+    yield "many sizes", noisy * 10.0**rng.uniform(-1.5, 1.5, a.shape)
     if a.size > 1:
         zero = numpy.array(noisy)
         zero.flat[::2] = 0

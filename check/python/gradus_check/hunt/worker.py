@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import inspect
 import io
+import itertools
 import json
 import os
 import pkgutil
@@ -23,6 +24,8 @@ from . import classify, guess, hints, reproduce, vary
 from .record import Recorder, recording, subclasses_of_function
 
 CHECK_SECONDS = 10
+MARKS = (".git", "pyproject.toml", "setup.py")  # of a project's top folder
+MOST_PROGRAMS = 4  # tried for a finding
 
 
 class TooLong(BaseException):
@@ -123,37 +126,61 @@ class Hunt:
         return names
 
     def _run_tests(self, path, seconds):
-        """Runs tests, or a script, in a copy of their folder, so that the installed package is imported, not the one
-        next to them. Their results do not matter."""
+        """Runs tests, or scripts if no file is a test, in a copy of their folder, so that the installed package is
+        imported, not the one next to them. Their results do not matter."""
         import pytest
-        copy = os.path.join(os.environ["HOME"], "tests")
-        shutil.rmtree(copy, ignore_errors=True)
-        if os.path.isdir(path):
-            shutil.copytree(path, copy)
-        else:
-            os.makedirs(copy)
-            shutil.copy(path, copy)
-        with open(os.path.join(copy, "pytest.ini"), "w", encoding="utf-8") as file:
+        root, copy = self._copied(path)
+        with open(os.path.join(root, "pytest.ini"), "w", encoding="utf-8") as file:
             file.write("[pytest]\npython_files = test_*.py *_test.py *_tests.py test*.py\n")
-        limit = min(seconds, self.deadline - time.monotonic())
+        files = [copy] if os.path.isfile(copy) else [
+            os.path.join(folder, name) for folder, _, names in os.walk(copy) for name in names if name.endswith(".py")]
+        scripts = [] if any("test" in os.path.basename(name) for name in files) else sorted(files)
+        until = time.monotonic() + min(seconds, self.deadline - time.monotonic())
         here, log = os.getcwd(), os.path.join(os.environ["HOME"], "tests.log")
-        os.chdir(copy)
-        try:
-            with open(log, "w", encoding="utf-8") as file, contextlib.redirect_stdout(file), \
-                    contextlib.redirect_stderr(file), at_most(limit):
-                if os.path.isfile(path) and "test" not in os.path.basename(path):
-                    runpy.run_path(os.path.basename(path), run_name="__main__")
-                else:
-                    pytest.main(["-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", "-c", "pytest.ini",
-                                 "--rootdir", copy, copy])
-        except TooLong:
-            self.say(event="tests stopped", path=path, seconds=limit)
-        except Exception as error:  # pylint: disable=broad-except
-            self.say(event="tests stopped", path=path, error=f"{type(error).__name__}: {error}")
-        finally:
-            os.chdir(here)
+        os.chdir(copy if os.path.isdir(copy) else os.path.dirname(copy))
+        with open(log, "w", encoding="utf-8") as file, contextlib.redirect_stdout(file), \
+                contextlib.redirect_stderr(file):
+            for name in scripts:
+                share = (until - time.monotonic()) / (len(scripts) - scripts.index(name))
+                self._run_limited(path, share, lambda: runpy.run_path(name, run_name="__main__"))
+            if not scripts:
+                self._run_limited(path, until - time.monotonic(), lambda: pytest.main([
+                    "-q", "-p", "no:cacheprovider", "--continue-on-collection-errors", "-c",
+                    os.path.join(root, "pytest.ini"), "--rootdir", root, copy]))
+        os.chdir(here)
         with open(log, encoding="utf-8", errors="replace") as file:
             self.say(event="tests", path=path, end=file.read()[-300:].strip().splitlines()[-1:])
+
+    def _copied(self, path):
+        """Copies a file or folder, with the rest of its project but the package itself: tests need its conftest.py and
+        helpers. Returns the copies of the project and of the path."""
+        target = os.path.join(os.environ["HOME"], "tests")
+        shutil.rmtree(target, ignore_errors=True)
+        project = path
+        while project != "/" and not any(os.path.exists(os.path.join(project, m)) for m in MARKS):
+            project = os.path.dirname(project)
+        parts = os.path.relpath(path, project).split(os.sep)
+        if project == "/" or self.package in parts:
+            project = os.path.dirname(path)
+            if os.path.isdir(path):
+                shutil.copytree(path, os.path.join(target, os.path.basename(path)))
+            else:
+                os.makedirs(target)
+                shutil.copy(path, target)
+        else:
+            tops = (project, os.path.join(project, "src"))
+            shutil.copytree(project, target, symlinks=True, ignore=lambda folder, names: [
+                n for n in names if n[0] == "." or folder in tops and n in ("build", self.package)])
+        return target, os.path.join(target, os.path.relpath(path, project))
+
+    def _run_limited(self, path, seconds, run):
+        try:
+            with at_most(seconds):
+                run()
+        except TooLong:
+            self.say(event="tests stopped", path=path, seconds=seconds)
+        except (Exception, SystemExit) as error:  # pylint: disable=broad-except
+            self.say(event="tests stopped", path=path, error=f"{type(error).__name__}: {error}")
 
     def _call_primitives(self):
         """Calls each differentiable primitive of autograd with arrays of several shapes."""
@@ -191,12 +218,12 @@ class Hunt:
                   "UNIMPLEMENTED": 0, "rejected": 0}
         problems = {}
         rng = numpy.random.default_rng(5)
-        queues = [vary.variations(call, [c for c in calls if c is not call], rng) for call in calls]
-        for call, queue in zip(calls, queues):
-            for label, args, kwargs in queue:
-                if time.monotonic() > until:
-                    break
-                self._check_sample(call, label, args, kwargs, until, counts, problems)
+        queues = [((call, *varied) for varied in vary.variations(call, [c for c in calls if c is not call], rng))
+                  for call in calls]
+        for turn in itertools.zip_longest(*queues):
+            for call, label, args, kwargs in filter(None, turn):
+                if time.monotonic() < until:
+                    self._check_sample(call, label, args, kwargs, until, counts, problems)
         constants = sorted({call.argument_names()[k] for call in calls for k in call.constants})
         if constants:
             self.say(event="constants", function=name, inputs=constants)
@@ -226,41 +253,60 @@ class Hunt:
                 counts[report.verdict] += 1
                 if report or report.verdict == "INCONCLUSIVE":
                     return
-                order, kind, error, causes, wrong = classify.classified(report, label)
-                if kind in ("wrong", "accuracy", "edge") and self._is_convention(call, args, kwargs, report, order):
-                    kind = "convention"
+                found = [classify.classified(report, label)]
+                if found[0][1] in ("wrong", "accuracy", "edge"):
+                    found = self._without_conventions(call, label, args, kwargs, report, found[0])
         except (Exception, TooLong) as problem:  # pylint: disable=broad-except
             counts["INCONCLUSIVE"] += 1
             self.say(event="stopped", function=call.name, sample=label, error=f"{type(problem).__name__}: {problem}")
             return
         elements = sum(a.size for a in args if isinstance(a, numpy.ndarray))
-        problems.setdefault((order, kind), []).append(
-            {"label": label, "error": error, "causes": causes, "wrong": wrong, "elements": elements, "call": call,
-             "args": args, "kwargs": kwargs, "report": str(report)})
+        for order, kind, error, causes, wrong, text in found:
+            problems.setdefault((order, kind), []).append(
+                {"label": label, "error": error, "causes": causes, "wrong": wrong, "elements": elements, "call": call,
+                 "args": args, "kwargs": kwargs, "report": text})
 
     @staticmethod
-    def _is_convention(call, args, kwargs, report, order):
+    def _without_conventions(call, label, args, kwargs, report, found):
+        """The finding, as a convention if the derivative is right for changes along a manifold; then also what is wrong
+        with the second derivative along it."""
+        order, _, *rest = found
         if order == 1 and classify.is_tangent(call, report, args, kwargs):
-            return True
+            return [(order, "convention", *rest)]
         torch = call.kind.startswith("torch")
-        return any(mapped and classify.check(call, args, kwargs, CHECK_SECONDS, False, mapped=mapped)
-                   for mapped in (classify.on_the_manifold(args, torch), torch and classify.without_gauge))
+        for mapped in (classify.on_the_manifold(call, args, torch), torch and classify.without_gauge):
+            if not mapped:
+                continue
+            other = classify.check(call, args, kwargs, CHECK_SECONDS, label == "as recorded", mapped=mapped)
+            if other:
+                return [(order, "convention", *rest)]
+            if order == 1 and other.json()["verdict"] == "PASS":
+                return [(order, "convention", *rest), classify.classified(other, label)]
+        return [found]
 
     def _reproduction(self, problem, order):
+        """The program for the first argument that shows the finding alone: one that the report names, or, if its cause
+        is WANTS, another one."""
         call, names = problem["call"], problem["call"].argument_names()
         at = [names.index(n) for n in problem["wrong"] if n in names]
-        if not at:
-            return {"program": "", "reproduced": False, "why_not": "the finding belongs to no argument"}
-        try:
-            text = reproduce.program(call, problem["args"], problem["kwargs"], at[0], order)
-            with at_most(20), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                shown, printed = reproduce.shows(text)
-            return {"program": text, "reproduced": shown, "printed": printed}
-        except (reproduce.NoProgram, TooLong) as reason:
-            return {"program": "", "reproduced": False, "why_not": str(reason)}
-        except Exception:  # pylint: disable=broad-except
-            return {"program": "", "reproduced": False, "why_not": traceback.format_exc(limit=2)}
+        if "WANTS" in problem["causes"].values():
+            at += [k for k in classify.differentiated(call, problem["args"])
+                   if k not in at and isinstance(problem["args"][k], numpy.ndarray)]
+        result = {"program": "", "reproduced": False, "why_not": "the finding belongs to no argument"}
+        for k in at[:MOST_PROGRAMS]:
+            try:
+                text = reproduce.program(call, problem["args"], problem["kwargs"], k, order)
+                with at_most(20), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    shown, printed = reproduce.shows(text)
+                result = {"program": text, "reproduced": shown, "printed": printed}
+                if shown:
+                    break
+            except (reproduce.NoProgram, TooLong) as reason:
+                result["why_not"] = str(reason)
+            except Exception:  # pylint: disable=broad-except
+                result["why_not"] = traceback.format_exc(limit=2)
+        return result
 
 
 def main():
