@@ -50,8 +50,9 @@ struct Options {
   /// f32: also runs f and its gradients in f32 and compares them with f64, up to rounding errors.
   /// f64: never runs in f32. Default: f32 if any input is f32.
   std::optional<Dtype> dtype = {};
-  double seconds = 0;    // > 0: time limit
-  bool smallest = true;  // after a failure, find smaller failing inputs
+  double seconds = 0;                // > 0: time limit
+  std::int64_t backward_bytes = -1;  // >= 0: most that backward may allocate at a time, for f64
+  bool smallest = true;              // after a failure, find smaller failing inputs
 };
 
 /// Compares the gradients of f at `inputs` with finite differences, for random upstream gradients.

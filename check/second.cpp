@@ -1,5 +1,6 @@
 // Checks second derivatives as first derivatives of a function that computes gradients.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "gradus/check/condition.h"
@@ -11,6 +12,10 @@
 
 namespace gradus::check {
 namespace {
+
+const Cause kDetached = {
+    "DETACHED", "the gradient has no graph, so a second backward pass takes it for a constant",
+    "compute it with ops of tensors that are not detached"};
 
 /// The function g(x, w) = unit + Σ_k ⟨u_k, ∂⟨w, f(x)⟩/∂x_k⟩. w is the last input.
 class GradientOf {
@@ -51,6 +56,21 @@ class GradientOf {
   double unit_;
 };
 
+/// True if the gradients have no graph, so that they are constants for a second backward pass.
+bool is_detached(const CheckedTensorFunction& f) {
+  const GradMode on(true);
+  const Tensors in = f.leaves(f.inputs);
+  Tensors wanted;
+  std::copy_if(in.begin(), in.end(), std::back_inserter(wanted),
+               [](const Tensor& x) { return x.requires_grad(); });
+  const Tensor y = f.call(in);
+  if (!y.requires_grad()) return false;
+  const Tensor dy = other_numbers(y.detach()).requires_grad_();
+  const Tensors dx = grad({y}, wanted, {dy}, {.create_graph = true, .allow_unused = true});
+  return std::none_of(dx.begin(), dx.end(),
+                      [](const Tensor& g) { return g.defined() && g.requires_grad(); });
+}
+
 /// Returns about |u| |w| |y| / |x|, the magnitude of a gradient's terms.
 double size_of_all_terms(const CheckedTensorFunction& function) {
   const double most = largest_of(numbers(function.output));
@@ -84,8 +104,13 @@ Report second(std::string_view name, const Function& f, const Tensors& inputs, c
   options.differentiable = function.wanted();
   options.differentiable.push_back(true);
   options.smallest = false;  // u has the sizes of the full inputs
-  return run(CheckedTensorFunction(std::string(name) + ", second derivatives", g, in, options),
-             "second", std::move(place));
+  Report report =
+      run(CheckedTensorFunction(std::string(name) + ", second derivatives", g, in, options),
+          "second", std::move(place));
+  if (report.verdict == Verdict::fail && is_detached(function))
+    for (InputSummary& input : report.inputs)
+      if (input.wrong > 0) input.cause = kDetached;
+  return report;
 }
 
 }  // namespace gradus::check

@@ -1,5 +1,5 @@
-// Tests that results are reproducible and linear in dy, and that neither recording nor the content
-// of fresh memory changes them.
+// Tests that results are reproducible and linear in dy, that neither recording nor the content of
+// fresh memory changes them, and how much memory backward takes.
 #include <string>
 
 #include "gradus/check/condition.h"
@@ -52,6 +52,25 @@ void run_in_poisoned_memory(Trial& t) {
            const Poison poison;
            return t.f.run(t.x, t.dy);
          });
+}
+
+/// Compares the bytes that backward allocates at a time, its results included, with the option.
+void memory_of_backward(Trial& t) {
+  if (t.f.options.backward_bytes < 0) return;
+  ++t.report.counts.conditions;
+  const GradMode on(true);
+  const Tensors in = t.f.leaves(t.x);
+  const Tensor y = t.f.call(in);
+  memory::reset_peak();
+  const std::int64_t before = memory::usage().live_bytes;
+  const Tensors dx = t.f.gradients(y, in, t.dy);
+  const std::int64_t bytes = memory::usage().peak_bytes - before;
+  if (bytes <= t.f.options.backward_bytes) return;
+  t.add(0,
+        {"BACKWARD MEMORY", "backward allocates more than its limit",
+         "look for copies, and for buffers that are released only at the end"},
+        str_cat("backward allocates ", bytes, " bytes at a time; backward_bytes allows ",
+                t.f.options.backward_bytes));
 }
 
 /// backward(a + b) must equal backward(a) + backward(b). Clipping, abs or rounding of dy violates
@@ -118,6 +137,7 @@ void check_side_effects(Trial& trial) {
   run_unrecorded(trial);
   run_in_poisoned_memory(trial);
   sum_of_upstreams(trial);
+  memory_of_backward(trial);
   output_is_left_alone(trial);
   refused_inputs(trial);
 }

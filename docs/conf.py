@@ -61,7 +61,7 @@ redirects = {  # addresses of earlier versions
     "docs/checking_from_python": "checking/python.html",
     "docs/checking_method": "checking/method.html",
     "docs/causes": "checking/causes.html",
-    "docs/seen_in_the_wild": "checking/seen_in_the_wild.html",
+    "docs/seen_in_the_wild": "found/seen_in_the_wild.html",
     "docs/files": "reference/files.html",
     "docs/trace_format": "reference/trace_format.html",
     "docs/testing": "dev/testing.html",

@@ -40,9 +40,12 @@ def installed(name):
 def run(packages, args):
     args.results.mkdir(parents=True, exist_ok=True)
     for name, package in packages.items():
-        if installed(package.get("distribution", name)) is None:
+        version = installed(package.get("distribution", name))
+        if version is None:
             print(f"{name} is not installed: skipped")
             continue
+        if version.partition("+")[0] != package["version"]:
+            print(f"{name}: version {version} is installed, the verdicts are on {package['version']}")
         tests = [args.sources / name / t for t in package.get("tests", [])] if args.sources else []
         out = args.results / f"{name}.jsonl"
         out.unlink(missing_ok=True)

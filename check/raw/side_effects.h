@@ -17,7 +17,8 @@ class SideEffects {
       if (!wanted(k) || close(again[k], answer[k], share_)) continue;
       report_.add(Kind::structure, k, "the gradient of '" + name(k) + "' differs between calls",
                   {"NOT DETERMINISTIC", "calls with the same arguments give different results",
-                   "fix the random seed, and look for uninitialized memory"});
+                   "fix the random seed, and look for uninitialized memory and for state "
+                   "that forward shares between calls"});
     }
     if (function_.functions().linear) return;
     check_linear(answer, 1024);

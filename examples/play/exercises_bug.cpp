@@ -1,5 +1,5 @@
 // Exercises 21 to 26: find the wrong line. Each bug is simplified from one in a released library:
-// see docs/checking/seen_in_the_wild.md.
+// see docs/found/seen_in_the_wild.md.
 #include <algorithm>
 #include <cstdint>
 #include <string>

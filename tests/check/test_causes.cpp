@@ -150,7 +150,9 @@ TEST_CASE("causes: docs/checking/causes.md lists exactly the causes that tests c
                                "WRONG OPERATION",
                                "UPSTREAM UNREAD",
                                "AMBIENT",
-                               "WRONG CHOICE"};
+                               "WRONG CHOICE",
+                               "DETACHED",
+                               "BACKWARD MEMORY"};
   for (const FaultyOp& faulty : all_faulty_ops()) tested.insert(faulty.cause);
   const std::set<std::string> conditions{
       "LAYOUT", "UPSTREAM LAYOUT", "WRITES OUTSIDE",       "ACCUMULATION", "SAME INPUT TWICE",

@@ -33,6 +33,17 @@ struct Jealous final : Op {
   }
 };
 
+/// Saves its input for all nodes together.
+struct Leaky final : Op {
+  static inline Tensor last;
+  const char* name() const override { return "leaky"; }
+  Tensor forward(const Tensor& input) {
+    last = input.detach();
+    return (last * last).detach();
+  }
+  Gradients backward(const Tensor& dy, const NeedsGrad&) override { return {dy * 2.0 * last}; }
+};
+
 /// The second backward pass overwrites the gradient that the first one returned.
 struct Rewriting final : Op {
   Saved x;
@@ -317,6 +328,24 @@ TEST_CASE("conditions: a forward that differs under NoGrad fails") {
       "moody", [](const Tensors& in) { return in[0] * (in[0].requires_grad() ? 2.0 : 2.0 + 1e-9); },
       {values({3})});
   caught(report, "TWO FORWARDS");
+}
+
+TEST_CASE("conditions: state of forward that the next call overwrites fails") {
+  found_by(check::gradients(
+               "leaky", [](const Tensors& in) { return apply(op::Leaky{}, in[0]); }, {values({3})},
+               plain()),
+           "", "NOT DETERMINISTIC");
+}
+
+TEST_CASE("conditions: a backward pass that takes more memory than its limit fails") {
+  const auto f = [](const Tensors& in) { return exp(in[0]); };
+  const Tensors in = {values({1000})};
+  check::Options options;
+  options.backward_bytes = 1 << 20;
+  CHECK(check::gradients("exp", f, in, options));
+  options.backward_bytes = 100;  // less than the gradient
+  const Report report = check::gradients("exp", f, in, options);
+  caught(report, "BACKWARD MEMORY");
 }
 
 TEST_CASE("conditions: a backward that writes to the output of forward fails") {

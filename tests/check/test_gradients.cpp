@@ -205,6 +205,11 @@ TEST_CASE("second: a manual backward pass can be differentiated") {
   CHECK(wrong.verdict == Verdict::fail);
   CHECK(wrong.inputs[0].cause.name == "NO GRADIENT");
   CHECK(has(wrong.reproduce, "check::second(\"square, second derivatives\""));
+  const Report detached = check::second(
+      "square", square_of,
+      [](const Tensors& x, const Tensor& dy) { return Tensors{(2.0 * x[0] * dy).detach()}; }, in);
+  CHECK(detached.verdict == Verdict::fail);
+  CHECK(detached.inputs[0].cause.name == "DETACHED");
 }
 
 TEST_CASE("second: the report contains the formula's value, and canceling terms pass") {

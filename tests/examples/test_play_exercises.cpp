@@ -103,7 +103,7 @@ TEST_CASE("play: the report on a bug names the cause, and its source is document
       {"https://github.com/pytorch/pytorch/issues/36820", "LEFT OUT"},
       {"https://github.com/NVIDIA/warp/issues/1732", "backward writes to its upstream gradient"},
       {"https://github.com/jax-ml/jax/issues/37992", "SUBSET"}};
-  std::ifstream file(GRADUS_SOURCE_DIR "/docs/checking/seen_in_the_wild.md");
+  std::ifstream file(GRADUS_SOURCE_DIR "/docs/found/seen_in_the_wild.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   for_each_choice([&](const json& exercise, int choice) {
     const auto source = exercise["source"].get<std::string>();

@@ -2,7 +2,7 @@
 """Wrong derivatives that were released, each reproduced in a few lines, with the results of two checkers.
 
   tests/faulty_ops/seen_in_the_wild.py              tries all; exit code 1 if a result is not the expected one
-  tests/faulty_ops/seen_in_the_wild.py --markdown   writes docs/checking/seen_in_the_wild.md
+  tests/faulty_ops/seen_in_the_wild.py --markdown   writes docs/found/seen_in_the_wild.md
 
 The code is ours and contains only the mistake that the linked thread describes.
 """
@@ -19,7 +19,7 @@ except ImportError:
 import gradus_check
 
 DOCUMENT = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "docs",
-                        "checking", "seen_in_the_wild.md")
+                        "found", "seen_in_the_wild.md")
 
 
 def function_of(forward, backward):

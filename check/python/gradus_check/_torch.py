@@ -42,7 +42,10 @@ def check_torch(function, *inputs, kwargs=None, name=None, names=(), seed=0x5EED
         report = Report(handle)
         if second == "auto" and report and checked.twice_differentiable():
             left = budget and max(0.1, began + budget - time.monotonic())
-            handle = _compare(checked.gradient(), None, left, options)
+            gradient = checked.gradient()
+            handle = _compare(gradient, None, left, options)
+            for note in gradient.notes:
+                handle.note(note)
             report.second = Report(handle)
         if not report:
             handle.place(*backward_line(function, lambda: checked.call(checked.leaves(checked.x))))
@@ -94,6 +97,9 @@ def _named_parts(y, name=""):
 
 def _differentiable(value):
     return isinstance(value, torch.Tensor) and (value.is_floating_point() or value.is_complex())
+
+
+DETACHED = "the gradient has no graph: a second backward pass takes it for a constant"
 
 
 class CheckedFunction:
@@ -231,6 +237,8 @@ class CheckedFunction:
         """One gradient per input: zeros if y does not depend on the input, None if not requested."""
         asked = [t for t in x if t.requires_grad]
         found = [None] * len(asked)
+        if self.prefix and not y.requires_grad and DETACHED not in self.notes:
+            self.notes.append(DETACHED)
         if y.requires_grad and asked:
             found = list(self.grad(y, asked, dy, allow_unused=True, **options))
             if any(g is None for g in found) and _ends([y]):

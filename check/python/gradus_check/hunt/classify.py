@@ -25,8 +25,8 @@ def restored(call, args):
 
 def takes(call, args, kwargs):
     """True if the function accepts the arguments and returns a finite, nonempty, differentiable result. Chooses what is
-    differentiated: all floating-point inputs but those for which backward returns None; or, if the function refuses
-    that, those of the recorded call."""
+    differentiated: all floating-point inputs but those for which backward returns None; or, if that fails, those of the
+    recorded call."""
     if _takes(call, args, kwargs):
         return True
     if not call.kind.startswith("torch") or call.wanted is not None or not call.asked:
@@ -38,6 +38,11 @@ def takes(call, args, kwargs):
     return False
 
 
+def _own(args):
+    """The arguments, with copies of dicts, because some functions pop from them."""
+    return [dict(a) if type(a) is dict else a for a in args]
+
+
 def _takes(call, args, kwargs):
     import numpy
     try:
@@ -47,7 +52,7 @@ def _takes(call, args, kwargs):
         import torch
         inputs = [a.requires_grad_() if isinstance(a, torch.Tensor) and (a.is_floating_point() or a.is_complex())
                   and (call.wanted is None or k in call.wanted) else a for k, a in enumerate(restored(call, args))]
-        y = call.function(*inputs, **kwargs)
+        y = call.function(*_own(inputs), **kwargs)
         every = [v for v in (y if isinstance(y, (list, tuple)) else [y]) if isinstance(v, torch.Tensor)]
         results = [v for v in every if v.requires_grad and v.numel()]
         if call.wanted is None and results:
@@ -65,15 +70,17 @@ def _leave_out_constants(call, inputs, results):
         found = torch.autograd.grad(results, [inputs[k] for k in at], [torch.ones_like(v) for v in results],
                                     allow_unused=True)
     except Exception:  # pylint: disable=broad-except
-        return  # the check will report it
+        call.wanted = call.asked or None  # the check will report what fails then
+        return
     if None in [g if g is None else 0 for g in found] and any(g is not None for g in found):
         call.constants = [k for k, g in zip(at, found) if g is None]
         call.wanted = tuple(k for k, g in zip(at, found) if g is not None)
 
 
 def differentiated(call, args):
-    """The places of the arguments that a check differentiates by, or passes on as they are."""
-    return [k for k in range(len(args)) if call.wanted is None or k in call.wanted]
+    """The places of the arrays that a check differentiates by."""
+    import numpy
+    return [k for k, a in enumerate(args) if isinstance(a, numpy.ndarray) and (call.wanted is None or k in call.wanted)]
 
 
 def check(call, args, kwargs, budget, conditions, second="auto", mapped=None):
@@ -87,7 +94,7 @@ def check(call, args, kwargs, budget, conditions, second="auto", mapped=None):
     at = differentiated(call, args)
 
     def function(*x, **options):
-        full = list(every)
+        full = _own(every)
         for k, value in zip(at, x):
             full[k] = value
         return mapped(call.function, full, options) if mapped else call.function(*full, **options)

@@ -2,6 +2,7 @@
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -124,7 +125,8 @@ def write_programs(entries, folder):
     os.makedirs(folder, exist_ok=True)
     for e in entries:
         if e["event"] == "finding" and e.get("program"):
-            name = f"{e['function']}_{e['order']}_{e['kind']}.py".replace(" ", "_").replace("<", "").replace(">", "")
+            why = "_".join(sorted(set(e["causes"].values()))) if e["kind"] == "wrong" else ""
+            name = re.sub(r"[^\w.]+", "_", f"{e['function']}_{e['order']}_{e['kind']}_{why}").strip("_") + ".py"
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(e["program"])
 

@@ -49,7 +49,7 @@ def _plain(value):
         return numpy.array(value.detach().cpu().resolve_conj().resolve_neg().numpy())
     if isinstance(value, numpy.ndarray) or (hasattr(value, "__array__") and hasattr(value, "at")):  # jax
         return numpy.array(value)
-    return value
+    return dict(value) if type(value) is dict else value  # functions pop from the options that they are given
 
 
 def _kind(value):

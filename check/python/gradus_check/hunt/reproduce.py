@@ -36,7 +36,7 @@ def program(call, args, kwargs, wrong, order):
                  f"e = numpy.eye({x}.size).reshape(-1, *{x}.shape) * 1e-6",
                  f"at = lambda v: numpy.add({x}, v, out=numpy.empty_like({x}))  # keeps the memory order",
                  f"d = numpy.array([(loss(at(v)) - loss(at(-v))) / 2e-6 for v in e]).reshape({x}.shape)",
-                 'print("shapes", g.shape, d.shape)', 'print("autograd   ", g.ravel()[:8])',
+                 'print("shapes", g.shape, d.shape)', 'print("autograd   ", numpy.real(g).ravel()[:8])',
                  'print("differences", d.ravel()[:8])']
         return "\n".join(lines) + "\n"
     head = ["import torch", *(f"from {module} import {name}" for name, module in imports.items()),

@@ -29,6 +29,10 @@ def variations(call, others, rng):
                 yield f"size {n} is {m}", *resized(call, {n: m}, rng)
     if primes and primes != {n: n for n in sizes} and call.elements() <= SMALL:
         yield "prime sizes", *resized(call, primes, rng)
+    if len(sizes) == 1 and all(a.ndim < 2 for a in arrays):  # probably one element at a time
+        args, kwargs = resized(call, {sizes[0]: 31}, rng)
+        yield "many values", [a * 10.0**rng.uniform(-1.5, 1.5, a.shape) if isinstance(a, numpy.ndarray)
+                              and a.dtype.kind in "fc" else a for a in args], kwargs
     for k, a in enumerate(call.args):
         if not isinstance(a, numpy.ndarray) or a.dtype.kind not in "fc":
             continue
@@ -152,7 +156,7 @@ def _values(a, rng):
     yield "other values", drawn_like(a, a.shape, {}, rng)
     if structure_of(a) in ("lower", "simplex", "unit", "quaternion"):
         return
-    yield "tiny", noisy * 1e-4
+    yield "tiny", noisy * 1e-6
     yield "large", noisy * 30
     yield "many sizes", noisy * 10.0**rng.uniform(-1.5, 1.5, a.shape)
     if a.size > 1:

@@ -227,9 +227,10 @@ class Hunt:
         constants = sorted({call.argument_names()[k] for call in calls for k in call.constants})
         if constants:
             self.say(event="constants", function=name, inputs=constants)
-        for (order, kind), found in sorted(problems.items()):
+        loud = {(order, kind) for order, kind, _ in problems if kind in ("wrong", "throws")}
+        for (order, kind, _), found in sorted(problems.items()):
             found.sort(key=lambda p: (p["label"] != "as recorded", p["elements"]))
-            if kind == "edge" and any(other in problems for other in ((order, "wrong"), (order, "throws"))):
+            if kind == "edge" and {(order, "wrong"), (order, "throws")} & loud:
                 continue
             first = found[0]
             self.say(event="finding", function=name, order=order, kind=kind, error=first["error"],
@@ -262,7 +263,8 @@ class Hunt:
             return
         elements = sum(a.size for a in args if isinstance(a, numpy.ndarray))
         for order, kind, error, causes, wrong, text in found:
-            problems.setdefault((order, kind), []).append(
+            why = ", ".join(sorted(set(causes.values()))) if kind == "wrong" else ""
+            problems.setdefault((order, kind, why), []).append(
                 {"label": label, "error": error, "causes": causes, "wrong": wrong, "elements": elements, "call": call,
                  "args": args, "kwargs": kwargs, "report": text})
 
@@ -290,8 +292,7 @@ class Hunt:
         call, names = problem["call"], problem["call"].argument_names()
         at = [names.index(n) for n in problem["wrong"] if n in names]
         if "WANTS" in problem["causes"].values():
-            at += [k for k in classify.differentiated(call, problem["args"])
-                   if k not in at and isinstance(problem["args"][k], numpy.ndarray)]
+            at += [k for k in classify.differentiated(call, problem["args"]) if k not in at]
         result = {"program": "", "reproduced": False, "why_not": "the finding belongs to no argument"}
         for k in at[:MOST_PROGRAMS]:
             try:
