@@ -22,8 +22,8 @@ inline void print(const std::string& name, const V& at, const check::Report& rep
   for (const auto& input : report.inputs) text += "\t" + input.cause.name;
   if (!report.findings.empty()) {
     const auto& worst = report.findings.front();
-    text += check::joined("\tanalytic ", worst.analytic, " numeric ", worst.numeric, " ",
-                          worst.note);
+    text +=
+        check::joined("\tanalytic ", worst.analytic, " numeric ", worst.numeric, " ", worst.note);
   }
   std::cout << text << std::endl;
 }
