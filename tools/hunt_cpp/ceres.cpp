@@ -112,8 +112,9 @@ int main() {
     return f(x);                \
   });
   UNARY(abs)
-  UNARY(log) UNARY(log10) UNARY(log1p) UNARY(exp) UNARY(expm1) UNARY(sqrt) UNARY(cos) UNARY(acos)
-      UNARY(sin) UNARY(asin) UNARY(tan) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(floor)
+  UNARY(log)
+  UNARY(log10) UNARY(log1p) UNARY(exp) UNARY(expm1) UNARY(sqrt) UNARY(cos) UNARY(acos) UNARY(sin)
+      UNARY(asin) UNARY(tan) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(floor)
           UNARY(ceil) UNARY(cbrt) UNARY(exp2) UNARY(log2) UNARY(erf) UNARY(erfc) UNARY(norm)
               unary("BesselJ0", [](const auto& x) { return BesselJ0(x); });
   unary("BesselJ1", [](const auto& x) { return BesselJ1(x); });
@@ -141,7 +142,8 @@ int main() {
     return f(x, y);                             \
   });
   BINARY(pow)
-  BINARY(atan2) BINARY(hypot) BINARY(fmax) BINARY(fmin) BINARY(copysign) BINARY(midpoint)
+  BINARY(atan2)
+  BINARY(hypot) BINARY(fmax) BINARY(fmin) BINARY(copysign) BINARY(midpoint)
       binary<false>("fdim", [](const auto& x, const auto& y) {
         using std::fdim;
         return fdim(x, y);

@@ -60,8 +60,9 @@ int main() {
       line);
   UNARY(sqrt)
   UNARY(cos)
-  UNARY(sin) UNARY(exp) UNARY(log) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(tanh) UNARY(sinh)
-      UNARY(cosh) autodiff<false>(
+  UNARY(sin)
+  UNARY(exp) UNARY(log) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(tanh) UNARY(sinh) UNARY(cosh)
+      autodiff<false>(
           "abs",
           [](const auto* x) {
             using std::abs;

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <iostream>
-#include <set>
 
 #include "gradus_check.hpp"
 
@@ -11,8 +10,7 @@ namespace hunt {
 
 namespace check = gradus::check;
 using V = std::vector<double>;
-using Scalar = std::function<double(const V&)>;
-using Vector = std::function<V(const V&)>;  // also a gradient, or a Jacobian by rows
+using Vector = std::function<V(const V&)>;  // a function, a gradient, or a Jacobian by rows
 
 /// Prints "verdict, function, point, cause" for tools/hunt_cpp.py.
 inline void print(const std::string& name, const V& at, const check::Report& report) {

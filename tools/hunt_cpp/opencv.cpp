@@ -15,7 +15,6 @@ cv::Mat column(const V& x, std::size_t from, std::size_t n) {
   return cv::Mat(V(x.begin() + from, x.begin() + from + n), true);
 }
 
-/// Columns from ... of a matrix by rows.
 int main() {
   const double pi = 3.141592653589793;
   const std::vector<V> turns{{0, 0, 0},         {1e-12, 0, 1e-12}, {1e-8, 1e-9, -1e-8},
