@@ -126,11 +126,19 @@ def check(f, vjp, *inputs, name=None, names=(), reference=None, conjugate=False,
             dx = [dx.pop(0) if w else None for w in wanted]
         if len(dx) != len(inputs):
             raise ValueError(f"vjp returns {len(dx)} gradients for {len(inputs)} inputs")
+        dx = [_real_if(x, part) for x, part in zip(inputs, dx)]
         return [None if part is None else _flat(_conjugated(part, conjugate)) for part in dx]
 
     handle.run(forward, gradients, reference and in_double)
     handle.place(*source_line(vjp))
     return Report(handle)
+
+
+def _real_if(x, gradient):
+    """The gradient as real numbers, if x is real and all imaginary parts are 0."""
+    if numpy and numpy.iscomplexobj(gradient) and not numpy.iscomplexobj(x) and not numpy.imag(gradient).any():
+        return numpy.real(gradient)
+    return gradient
 
 
 def _conjugated(value, conjugate):

@@ -56,7 +56,7 @@ def _compare(checked, reference, budget, options):
     handle = Handle(checked.name, _copy)
     for k, x in enumerate(checked.x):
         handle.input(checked.names[k], real(x).shape, _flat(x).tolist(), checked.wanted[k])
-    y = checked.call(checked.leaves(checked.x)).detach()
+    y = checked.call(checked.leaves([t.clone() for t in checked.x])).detach()
     for part, shape in checked.parts:
         handle.output(shape, shape.numel(), part)
     handle.set("seed", checked.seed)

@@ -28,7 +28,7 @@ FRESH = ("NEVER WRITTEN", "some results are uninitialized memory",
          "the gradient is 0")
 LINEAR = ("NOT LINEAR", "the gradient of a sum is not the sum of the gradients",
           "look for abs, max, clamp, a square, or a constant applied to dy")
-WRITES = ("WRITES TO ITS INPUTS", "backward changes a tensor that it must only read",
+WRITES = ("WRITES TO ITS INPUTS", "a tensor changes that must only be read",
           "write to a clone() or to a separate buffer")
 PRECISION = ("PRECISION", "correct in float64, but the error in float32 exceeds rounding",
              "sum in double where terms cancel, subtract the maximum before exp, and check constants that float32 "
@@ -80,7 +80,7 @@ class Conditions:
         self._reported, self._resolution, self._until, self._skipped = set(), resolution, until, 0
         self._moved = None  # results at inputs nearby
         self.x = checked.x
-        y = checked.call(self.x).detach()
+        y = checked.call([t.clone() for t in self.x]).detach()
         self.dy = self._other(y)
         self.y, self.dx = checked.run([t.clone() for t in self.x], self.dy.clone())
 
@@ -190,14 +190,19 @@ class Conditions:
     def _writes(self):
         x, dy = self._s.leaves([t.clone() for t in self.x]), self.dy.clone()
         y = self._s.call(x)
+        right = self._unchanged("forward", x)
         before = y.detach().clone()
         self._s.gradients(y, x, dy)
-        right = self._compare("after backward, in the output of forward", WRITES, None, y, before, 0.0)
+        right = self._compare("after backward, in the output of forward", WRITES, None, y, before, 0.0) and right
         if not torch.equal(dy, self.dy):
             right = self._report(0, WRITES, "backward changes dy, which it must only read")
+        return self._unchanged("backward", x) and right
+
+    def _unchanged(self, what, x):
+        right = True
         for k, t in enumerate(x):
             if not torch.equal(t, self.x[k]):
-                right = self._report(k, WRITES, f"backward changes {self._s.names[k]}, which it must only read")
+                right = self._report(k, WRITES, f"{what} changes {self._s.names[k]}, which it must only read")
         return right
 
     def _sum_of_upstreams(self):

@@ -126,6 +126,15 @@ class Torch(unittest.TestCase):
             return dy @ w.t() * half, x.t() @ dy * half
         self.fails(gradus_check.torch(function_of(torch.matmul, wants), self.x, self.w), "WANTS")
 
+        def shifted(x):
+            x -= x.max()  # does not change the softmax
+            return torch.softmax(x, -1)
+
+        def softmax(ctx, dy, x):
+            y = torch.softmax(x, -1)
+            return y * (dy - (y * dy).sum(-1, keepdim=True))
+        self.fails(gradus_check.torch(function_of(shifted, softmax), self.x), "WRITES TO ITS INPUTS")
+
     def test_float32(self):
         def rough(ctx, dy, x):
             return 2 * x * dy * (1.0 if x.dtype == torch.float64 else 1.001)
@@ -239,6 +248,10 @@ class Torch(unittest.TestCase):
         for name in ("out1", "out2", "out3"):
             self.assertIn(name, " ".join(report.json()["notes"]))
         self.assertEqual(gradus_check.torch(lambda x: x.detach() * 2, self.x).verdict, "FAIL")
+
+    def test_a_detached_gradient_is_named(self):
+        constant = function_of(torch.square, lambda ctx, dy, x: (2 * x * dy).detach())
+        self.assertIn("no graph", str(gradus_check.torch(constant, self.x, second="auto").second))
 
     def test_second_auto_checks_both_derivatives(self):
         def backward(ctx, dy, x):

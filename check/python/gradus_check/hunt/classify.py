@@ -8,9 +8,11 @@ ACCURACY = 1e-3  # a smaller error, relative to the largest derivative, is an ap
 
 def restored(call, args):
     """The arguments as the function takes them, in double precision."""
+    import numpy
+    if call.kind == "jax function":
+        return [a.astype(float) if isinstance(a, numpy.ndarray) and a.dtype == numpy.float32 else a for a in args]
     if not call.kind.startswith("torch"):
         return args
-    import numpy
     import torch
 
     def tensor(a):
@@ -47,8 +49,9 @@ def _takes(call, args, kwargs):
     import numpy
     try:
         if not call.kind.startswith("torch"):
-            y = numpy.asarray(call.function(*args, **kwargs))
-            return y.size > 0 and y.dtype.kind in "fc" and bool(numpy.isfinite(y).all())
+            y = call.function(*restored(call, args), **kwargs)
+            parts = [numpy.asarray(v) for v in (y if isinstance(y, tuple) else [y])]
+            return any(v.size for v in parts) and all(v.dtype.kind in "fc" and numpy.isfinite(v).all() for v in parts)
         import torch
         inputs = [a.requires_grad_() if isinstance(a, torch.Tensor) and (a.is_floating_point() or a.is_complex())
                   and (call.wanted is None or k in call.wanted) else a for k, a in enumerate(restored(call, args))]
@@ -61,6 +64,11 @@ def _takes(call, args, kwargs):
             bool(torch.isfinite(v).all()) for v in every if v.is_floating_point() or v.is_complex())
     except Exception:  # pylint: disable=broad-except
         return False
+
+
+def holds_tensors(report):
+    """True if the function holds the recorded tensors themselves, and its backward differentiates by them."""
+    return "appears to not have been used in the graph" in " ".join(str(report).split())
 
 
 def _leave_out_constants(call, inputs, results):
@@ -133,6 +141,7 @@ def _like_order(value, like):
 def _check_jax(call, args, kwargs, budget, names):
     import jax
     import numpy
+    args = restored(call, args)
     at = [k for k, a in enumerate(args) if isinstance(a, numpy.ndarray) and a.dtype.kind in "fc"]
 
     def f(*x):

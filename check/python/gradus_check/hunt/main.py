@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 
+from .record import MOST_ELEMENTS
+
 RESTARTS = 10  # after crashes
 
 
@@ -98,7 +100,7 @@ def _work(orders, home, options):
     paths = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     environment |= {"PYTHONPATH": os.pathsep.join(paths), "HOME": home, "TMPDIR": home,
                     "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
-                    "MPLBACKEND": "Agg", "CUDA_VISIBLE_DEVICES": ""}
+                    "MPLBACKEND": "Agg", "CUDA_VISIBLE_DEVICES": "", "JAX_ENABLE_X64": "1"}
     process = subprocess.Popen([*_without_network(), sys.executable, "-m", "gradus_check.hunt.worker",
                                 json.dumps(orders)], cwd=home, env=environment, stdin=subprocess.DEVNULL,
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=limit, text=True,
@@ -145,11 +147,14 @@ def summary(entries):
         causes = ", ".join(sorted(set(f["causes"].values()))) or "no pattern"
         lines.append(f"{f['kind']}: {f['function']}{order}, by {', '.join(f['inputs'])}: {causes}; "
                      f"error {f['error']:.2g}; {f['sample']}; {'reproduced' if f['reproduced'] else 'not reproduced'}")
+    lines += [f"tests {e['path']}: {' '.join(e['end']) or 'no output'}" for e in entries if e["event"] == "tests"]
     classes = {}
     for f in findings:
         classes[f["kind"]] = classes.get(f["kind"], 0) + 1
     found = [e for e in entries if e["event"] == "found"]
     uncalled = sum(len(e["uncalled"]) for e in found[-1:])
+    lines += [f"{name} was only called with more than {MOST_ELEMENTS} elements" for e in found[-1:]
+              for name in e["large"]]
     total = {k: sum(f[k] for f in functions) for k in ("samples", "PASS", "FAIL", "INCONCLUSIVE")}
     lines.append(f"{len(functions)} functions checked, {uncalled} never called; {total['samples']} samples: "
                  f"{total['PASS']} pass, {total['FAIL']} fail, {total['INCONCLUSIVE']} inconclusive; findings: " +

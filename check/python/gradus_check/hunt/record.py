@@ -45,6 +45,8 @@ class Call:
 
 
 def _plain(value):
+    while hasattr(value, "primal") and hasattr(value, "tangent"):  # inside jax.grad
+        value = value.primal
     if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
         return numpy.array(value.detach().cpu().resolve_conj().resolve_neg().numpy())
     if isinstance(value, numpy.ndarray) or (hasattr(value, "__array__") and hasattr(value, "at")):  # jax
@@ -63,6 +65,7 @@ class Recorder:
 
     def __init__(self, owns):
         self.owns, self.calls, self.seen, self.off = owns, {}, {}, False
+        self.large = set()  # functions with a call of more than MOST_ELEMENTS
 
     def before(self, *call):
         """A copy of the arguments, for add() if the call succeeds; None if they cannot be copied."""
@@ -71,7 +74,10 @@ class Recorder:
 
     def add(self, call):
         try:
-            if call is None or call.elements() > MOST_ELEMENTS or not any(_kind(a)[0] in ("f", "c") for a in call.args):
+            if call is None or not any(_kind(a)[0] in ("f", "c") for a in call.args):
+                return
+            if call.elements() > MOST_ELEMENTS:
+                self.large.add(call.name)
                 return
             self.seen[call.name] = self.seen.get(call.name, 0) + 1
             key = call.key()
@@ -164,7 +170,13 @@ def _jax_functions(recorder):
         y = original(function, *args, **kwargs)
         recorder.add(seen or None)
         return y
-    return _replaced(jax.custom_vjp, "__call__", call)
+    return _jax_patch(jax, call)
+
+
+@contextlib.contextmanager
+def _jax_patch(jax, call):
+    with _replaced(jax.custom_vjp, "__call__", call), jax.disable_jit():  # jit passes no values
+        yield
 
 
 def subclasses_of_function():

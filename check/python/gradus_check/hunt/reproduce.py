@@ -17,18 +17,23 @@ def program(call, args, kwargs, wrong, order):
     """The text of a program that prints the derivative by argument `wrong` and a difference quotient. Raises
     NoProgram."""
     imports, lines = {}, []
-    autograd = call.kind == "autograd primitive"
+    jax, autograd = call.kind == "jax function", not call.kind.startswith("torch")
     names = [f"x{k}" if isinstance(a, numpy.ndarray) else _literal(a, imports) for k, a in enumerate(args)]
     options = [f"{k}={_literal(v, imports)}" for k, v in kwargs.items()]
     module, _, name = call.name.rpartition(".")
-    function = name if autograd else _importable(call.function, imports)
+    function = name if autograd and not jax else _importable(call.function, imports)
     for k, a in enumerate(args):
         if isinstance(a, numpy.ndarray):
             lines.append(f"x{k} = {_array(a, autograd)}")
     x = f"x{wrong}"
     if autograd:
-        lines = ["import numpy", "import autograd.numpy as np", "from autograd import grad",
-                 f"from {module} import {name}", *lines,
+        head = ["import numpy", "import autograd.numpy as np", "from autograd import grad",
+                f"from {module} import {name}"]
+        if jax:
+            head = ["import jax, numpy", "import jax.numpy as np", "from jax import grad",
+                    'jax.config.update("jax_enable_x64", True)',
+                    *(f"from {module} import {name}" for name, module in imports.items())]
+        lines = [*head, *lines,
                  f"f = lambda {x}: {function}({', '.join(names + options)})",
                  f"w = numpy.cos(numpy.arange(numpy.size(f({x})))).reshape(numpy.shape(f({x})))",
                  f"loss = lambda {x}: np.sum(np.real(f({x})) * w)",
@@ -40,10 +45,11 @@ def program(call, args, kwargs, wrong, order):
                  'print("differences", d.ravel()[:8])']
         return "\n".join(lines) + "\n"
     head = ["import torch", *(f"from {module} import {name}" for name, module in imports.items()),
-            "torch.manual_seed(0)", "torch.set_default_dtype(torch.float64)"]
+            "torch.manual_seed(0); torch.set_default_dtype(torch.float64)"]
     body = [f"def f({x}):", f"    y = {function}({', '.join(names + options)})",
             "    y = [y] if isinstance(y, torch.Tensor) else [v for v in y if isinstance(v, torch.Tensor)]",
-            "    y = torch.cat([v.reshape(-1) for v in y if v.is_floating_point()])",
+            "    y = [torch.view_as_real(v) if v.is_complex() else v for v in y]",
+            "    y = torch.cat([v.flatten() for v in y if v.is_floating_point()])",
             "    return (y * torch.cos(torch.arange(y.numel()))).sum()"]
     if order == 2:
         body += [f"def F({x}):", f"    g, = torch.autograd.grad(f({x}), {x}, create_graph=True)",
@@ -57,8 +63,9 @@ def program(call, args, kwargs, wrong, order):
     return "\n".join(head + lines + body) + "\n"
 
 
-def shows(text):
-    """Runs the program and returns whether the two lines differ, with what it printed."""
+def shows(text, throws=False):
+    """Runs the program and returns whether the two lines differ, or whether it throws if it should, with what it
+    printed."""
     out = io.StringIO()
     try:
         import torch
@@ -69,7 +76,7 @@ def shows(text):
         with contextlib.redirect_stdout(out):
             exec(compile(text, "reproduction", "exec"), {"__name__": "reproduction"})  # pylint: disable=exec-used
     except Exception as error:  # pylint: disable=broad-except
-        return True, out.getvalue() + f"{type(error).__name__}: {error}\n"
+        return throws, out.getvalue() + f"{type(error).__name__}: {error}\n"
     finally:
         if torch:
             torch.set_default_dtype(default)
@@ -96,6 +103,8 @@ def _rounds(a):
 
 
 def _literal(value, imports):
+    if isinstance(value, numpy.generic):
+        value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return repr(value)
     if isinstance(value, (list, tuple)):
