@@ -14,6 +14,7 @@
 `run` needs the wheel of gradus_check and pytest."""
 import argparse
 import collections
+import fnmatch
 import importlib.metadata
 import json
 import os
@@ -71,7 +72,7 @@ def count(packages, args):
         verdicts = collections.Counter()
         for e in entries:
             if e["event"] == "finding":
-                key = f"{e['function']} {e['order']} {e['kind']}"
+                key = f"{e['function']} {e['order']} {e['kind']} {', '.join(sorted(set(e['causes'].values())))}"
                 verdict = verdict_of(package.get("triage", {}), key)
                 verdicts[verdict.partition(":")[0]] += 1
                 if not verdict:
@@ -86,8 +87,10 @@ def count(packages, args):
 
 
 def verdict_of(triage, key):
-    """The verdict on a finding. A key that ends with * stands for all that begin like it."""
-    return triage.get(key) or next((v for k, v in triage.items() if k.endswith("*") and key.startswith(k[:-1])), "")
+    """The verdict of the longest pattern that fits the beginning of the finding."""
+    if " unimplemented" in key:
+        return "documented: a NotImplementedError"
+    return triage.get(max((k for k in triage if fnmatch.fnmatchcase(key, k + "*")), key=len, default=""), "")
 
 
 def shown(counts):
@@ -125,7 +128,7 @@ def printed_by(language, program):
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "program.py"]
         if language == "cpp":
-            compile_it = program.splitlines()[0].removeprefix("// ")
+            compile_it = program.splitlines()[0].removeprefix("// ")  # g++ … program.cpp
             (Path(folder) / "program.cpp").write_text(program)
             if subprocess.run(compile_it, shell=True, cwd=folder, capture_output=True, check=False).returncode:
                 return None
