@@ -155,7 +155,7 @@ def run(part, log):
 
 def summary(text):
     """A short summary of ctest's output."""
-    tests = re.findall(r"tests passed, (\d+) tests failed out of (\d+)", text)
+    tests = re.findall(r"tests passed(?:, (\d+) tests failed)? out of (\d+)", text)  # newer ctests omit a 0
     if not tests:
         return ""
     failed = re.findall(r"^\s*\d+ - (.*?) \((?!Skipped|Disabled|Not Run \(Disabled)[^)]*\)$", text, re.M)

@@ -50,6 +50,9 @@ def _takes(call, args, kwargs):
     try:
         if not call.kind.startswith("torch"):
             y = call.function(*restored(call, args), **kwargs)
+            if call.kind == "jax function":
+                from jax.tree_util import tree_leaves
+                y = tuple(tree_leaves(y))
             parts = [numpy.asarray(v) for v in (y if isinstance(y, tuple) else [y])]
             return any(v.size for v in parts) and all(v.dtype.kind in "fc" and numpy.isfinite(v).all() for v in parts)
         import torch
@@ -148,7 +151,7 @@ def _check_jax(call, args, kwargs, budget, names):
         every = list(args)
         for k, value in zip(at, x):
             every[k] = value
-        return call.function(*every, **kwargs)
+        return tuple(jax.tree_util.tree_leaves(call.function(*every, **kwargs)))
 
     def vjp(*arguments):
         *x, dy = arguments

@@ -33,8 +33,10 @@ def program(call, args, kwargs, wrong, order):
             head = ["import jax, numpy", "import jax.numpy as np", "from jax import grad",
                     'jax.config.update("jax_enable_x64", True)',
                     *(f"from {module} import {name}" for name, module in imports.items())]
-        lines = [*head, *lines,
-                 f"f = lambda {x}: {function}({', '.join(names + options)})",
+        value = f"{function}({', '.join(names + options)})"
+        if jax:
+            value = f"np.concatenate([np.ravel(v) for v in jax.tree_util.tree_leaves({value})])"
+        lines = [*head, *lines, f"f = lambda {x}: {value}",
                  f"w = numpy.cos(numpy.arange(numpy.size(f({x})))).reshape(numpy.shape(f({x})))",
                  f"loss = lambda {x}: np.sum(np.real(f({x})) * w)",
                  f"g = grad(loss)({x})",
@@ -107,11 +109,13 @@ def _literal(value, imports):
         value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):
         return repr(value)
-    if isinstance(value, (list, tuple)):
+    if type(value) in (list, tuple):
         inner = ", ".join(_literal(v, imports) for v in value)
         return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{k!r}: {_literal(v, imports)}" for k, v in value.items()) + "}"
+    if hasattr(value, "detach"):
+        raise NoProgram("a tensor inside another argument")
     if type(value).__module__ == "torch":
         return f"torch.device({str(value)!r})" if type(value).__name__ == "device" else repr(value)
     return _importable(value, imports)
