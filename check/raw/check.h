@@ -128,6 +128,9 @@ class Raw {
   Raw& parallel(int threads = 0) { return set(options.threads, threads); }
   /// Sets kinks at which one derivative is correct by convention.
   Raw& kinks(std::vector<Kink> at) { return set(options.kinks, std::move(at)); }
+  /// Does not also check a point nearby if the inputs have zeros or equal values. For derivatives
+  /// that are right at the inputs alone, such as those of a step at 0.
+  Raw& only_here() { return set(options.neighborhood, false); }
   /// Sets the size of a sample: the number of elements per input, and of directions.
   Raw& columns(std::size_t n) { return set(options.columns, n); }
   Raw& directions(int n) { return set(options.projections, n); }

@@ -56,7 +56,8 @@ inline void add_neighborhood(Report& report, const std::string& special, const R
   report.counts.add(there.counts);
   if (there.verdict == Verdict::fail) {
     Finding finding = there.findings.front();
-    finding.note = where + "; the finding is at a point nearby. " + finding.note;
+    finding.note =
+        where + "; the finding is at a point nearby (only_here() skips it). " + finding.note;
     return add_extra(report, std::move(finding));
   }
   report.notes.push_back(

@@ -525,4 +525,12 @@ TEST_CASE("raw: an invalid call of the checker throws BadInput") {
   CHECK_THROWS_AS(check(constant(kX)).report(), BadInput);
 }
 
+TEST_CASE("raw: only_here() accepts a derivative that is right at the inputs alone") {
+  const auto step = [](const Values& x) { return Values{std::sin(x[0]), x[1] * x[1] + x[1]}; };
+  const auto at_zero = [](const Values&, const Values& dy) { return dy; };
+  const Values zero{0, 0};
+  CHECK(!check::raw("step", step, at_zero, zero));
+  CHECK(check::raw("step", step, at_zero, zero).only_here());
+}
+
 }  // namespace gradus::check::test_raw
