@@ -39,6 +39,8 @@ def _flat(value):
 
 def _bits(value):
     """Compares equal for equal values; NaN equals NaN."""
+    if isinstance(value, tuple):
+        return [_bits(v) for v in value]
     return _flat(value).tobytes() if numpy else repr(_flat(value))
 
 

@@ -66,6 +66,19 @@ class Arrays(unittest.TestCase):
         builtin = gradus_check.check(np.sin, gradus_check.jacobian(np.sin), 0.5)
         self.assertIn(f"test_arrays.py,line={line + 1},", builtin.annotation())  # the caller's
 
+    def test_several_outputs_of_different_shapes(self):
+        def f(x):
+            return x * x, x.sum()
+
+        def vjp(x, dy):
+            return 2 * x * dy[0] + dy[1]
+        self.assertTrue(gradus_check.check(f, vjp, self.x))
+        self.assertFalse(gradus_check.check(f, lambda x, dy: 2 * x * dy[0] - dy[1], self.x))
+
+    def test_a_gradient_without_imaginary_part_is_real(self):
+        self.assertTrue(gradus_check.check(lambda x: x * x, lambda x, dy: 2 * x * dy + 0j, self.x))
+        self.assertFalse(gradus_check.check(lambda x: x * x, lambda x, dy: 2 * x * dy + 1j, self.x))
+
     def test_several_inputs_and_indices(self):
         rows = np.array([2, 0, 2])
 

@@ -29,10 +29,9 @@ def variations(call, others, rng):
                 yield f"size {n} is {m}", *resized(call, {n: m}, rng)
     if primes and primes != {n: n for n in sizes} and call.elements() <= SMALL:
         yield "prime sizes", *resized(call, primes, rng)
-    if len(sizes) == 1 and all(a.ndim < 2 for a in arrays):  # probably one element at a time
-        args, kwargs = resized(call, {sizes[0]: 31}, rng)
-        yield "many values", [a * 10.0**rng.uniform(-1.5, 1.5, a.shape) if isinstance(a, numpy.ndarray)
-                              and a.dtype.kind in "fc" else a for a in args], kwargs
+    if len({a.shape for a in arrays}) == 1 and arrays[0].ndim < 2:  # probably one element at a time
+        yield "many values", [drawn_like(a, (31,), {}, rng) * 10.0**rng.uniform(-1.5, 1.5, 31) if isinstance(
+            a, numpy.ndarray) and a.dtype.kind in "fc" else a for a in call.args], dict(call.kwargs)
     for k, a in enumerate(call.args):
         if not isinstance(a, numpy.ndarray) or a.dtype.kind not in "fc":
             continue
