@@ -50,18 +50,19 @@ def program(call, args, kwargs, wrong, order):
             "torch.manual_seed(0); torch.set_default_dtype(torch.float64)"]
     body = [f"def f({x}):", f"    y = {function}({', '.join(names + options)})",
             "    y = [y] if isinstance(y, torch.Tensor) else [v for v in y if isinstance(v, torch.Tensor)]",
-            "    y = [torch.view_as_real(v) if v.is_complex() else v for v in y]",
-            "    y = torch.cat([v.flatten() for v in y if v.is_floating_point()])",
+            "    y = torch.cat([(torch.view_as_real(v) if v.is_complex() else v).flatten()",
+            "                   for v in y if v.is_complex() or v.is_floating_point()])",
             "    return (y * torch.cos(torch.arange(y.numel()))).sum()"]
     if order == 2:
         body += [f"def F({x}):", f"    g, = torch.autograd.grad(f({x}), {x}, create_graph=True)",
                  f"    return (g * torch.cos(torch.arange(g.numel())).reshape(g.shape)).sum()"]
     of = "F" if order == 2 else "f"
-    body += [f"{x}.requires_grad_()", f"s = {of}({x})",
+    body += [f"s = {of}({x}.requires_grad_())",
              f"g, = torch.autograd.grad(s, {x}) if s.requires_grad else [torch.zeros_like({x})]  # or detached",
              f"e = torch.eye({x}.numel()).reshape(-1, *{x}.shape) * 1e-5",
              f"d = torch.stack([({of}({x} + v) - {of}({x} - v)) / 2e-5 for v in e]).reshape({x}.shape)",
-             'print("autograd   ", g.flatten()[:8].tolist())', 'print("differences", d.flatten()[:8].tolist())']
+             "worst = (g - d).abs().flatten().argsort(descending=True)[:8]",
+             'print("autograd   ", g.flatten()[worst].tolist())', 'print("differences", d.flatten()[worst].tolist())']
     return "\n".join(head + lines + body) + "\n"
 
 

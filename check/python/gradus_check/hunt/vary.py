@@ -30,8 +30,10 @@ def variations(call, others, rng):
     if primes and primes != {n: n for n in sizes} and call.elements() <= SMALL:
         yield "prime sizes", *resized(call, primes, rng)
     if len({a.shape for a in arrays}) == 1 and arrays[0].ndim < 2:  # probably one element at a time
-        yield "many values", [drawn_like(a, (31,), {}, rng) * 10.0**rng.uniform(-1.5, 1.5, 31) if isinstance(
-            a, numpy.ndarray) and a.dtype.kind in "fc" else a for a in call.args], dict(call.kwargs)
+        for label, signs in (("many values", [1]), ("many values of both signs", [1, -1])):
+            yield label, [drawn_like(a, (31,), {}, rng) * 10.0**rng.uniform(-1.5, 1.5, 31) * rng.choice(signs, 31)
+                          if isinstance(a, numpy.ndarray) and a.dtype.kind in "fc" else a
+                          for a in call.args], dict(call.kwargs)
     for k, a in enumerate(call.args):
         if not isinstance(a, numpy.ndarray) or a.dtype.kind not in "fc":
             continue
