@@ -22,6 +22,7 @@ LOGS = ROOT / "build" / "everything"
 CORES = str(os.cpu_count() or 1)
 REPEATS = 20
 FUZZ_SECONDS = 60
+MUTANTS = 1000
 QUICK = ["-LE", "nightly"]  # nightly tests run once, in the release build
 # These tests inspect the tree or build their own programs, so vectors and threads do not matter.
 ELSEWHERE = "^(house|outside|consumer|own_model|tools|simd|fuzz)/"
@@ -131,7 +132,8 @@ def parts():
             "aarch64-linux-gnu-g++", "qemu-aarch64", packages="g++-aarch64-linux-gnu qemu-user")),
         Part("fuzz", f"each fuzz target for {FUZZ_SECONDS} s", [["tools/fuzz.sh", str(FUZZ_SECONDS)]],
              lacks=lambda: lacks_clang("-fsanitize=fuzzer", "-c", packages="clang")),
-        Part("mutants", "hints: mutants of the last day's changes that survive", [["tools/mutate/run.py", day_ago()]]),
+        Part("mutants", f"hints: {MUTANTS} mutants of the last day's changes, and which survive",
+             [["tools/mutate/run.py", day_ago(), "--sample", str(MUTANTS)]]),
         Part("repeat", f"the suite {REPEATS} times while all cores are busy",
              release + [["tools/under_load.py", "--times", str(REPEATS)]]),
     ]

@@ -6,6 +6,7 @@
       --all                        every line of the library: hours
       --list                       print the mutants with their numbers and run none
       --mutant ID                  run one mutant
+      --sample N                   run N of the mutants, evenly spaced
       --jobs N                     compile and run N at a time (default: one per core)
 
 Each mutant differs from the source in one expression or statement. All mutants share one build in
@@ -47,13 +48,15 @@ def options():
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--mutant", type=int, metavar="ID")
+    parser.add_argument("--sample", type=int, metavar="N")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N")
     parser.error = misuse
     args = parser.parse_args()
     if args.all and args.ref:
         misuse("--all and REF exclude each other")
-    if args.jobs < 1:
-        misuse(f"--jobs must be at least 1, got {args.jobs}")
+    for name in ("jobs", "sample"):
+        if (value := getattr(args, name)) is not None and value < 1:
+            misuse(f"--{name} must be at least 1, got {value}")
     return args
 
 
@@ -92,6 +95,13 @@ def run(mutants, jobs):
     return sorted(survivors)
 
 
+def sampled(mutants, count):
+    """`count` of the mutants, evenly spaced; all of them if count is None."""
+    ids = sorted(mutants)
+    count = min(len(ids), count or len(ids))
+    return {i: mutants[i] for i in (ids[len(ids) * k // count] for k in range(count))}
+
+
 def main():
     args = options()
     touched = None if args.all else changed.since(ROOT, args.ref)
@@ -111,7 +121,7 @@ def main():
         return 0
     tree.write(args.jobs)
     compile_program(tree, args.jobs)
-    mutants = {i: m for i, m in tree.mutants().items() if args.mutant in (None, i)}
+    mutants = sampled({i: m for i, m in tree.mutants().items() if args.mutant in (None, i)}, args.sample)
     say(f"running {len(mutants)} mutants")
     survivors = [mutants[i] for i in run(mutants, args.jobs)]
     for mutant in survivors:

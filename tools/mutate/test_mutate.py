@@ -7,6 +7,7 @@ from pathlib import Path
 
 import build
 import changed
+import run
 import schemata
 from expressions import parse
 from functions import functions_of
@@ -169,8 +170,14 @@ class Changes(unittest.TestCase):
             some = build.Mutated(root, "ops/some.cpp", 1, [], {line})
             self.assertEqual({m.line for m in some.mutants.values()}, {line})
 
+    def test_a_sample_is_evenly_spaced(self):
+        mutants = dict.fromkeys(range(1, 11))
+        self.assertEqual(list(run.sampled(mutants, 3)), [1, 4, 7])
+        self.assertEqual(run.sampled(mutants, None), mutants)
+        self.assertEqual(run.sampled(mutants, 99), mutants)
+
     def test_misuse_exits_with_2_and_one_line(self):
-        for words in (["--sample"], ["--mutant", "x"], ["no-such-commit"], ["--all", "HEAD"], ["--jobs", "0"]):
+        for words in (["--sample", "0"], ["--mutant", "x"], ["no-such-commit"], ["--all", "HEAD"], ["--jobs", "0"]):
             self.assertEqual(outcome_of("mutate/run.py", *words), (2, "", 1), words)
 
 
