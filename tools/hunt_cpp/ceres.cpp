@@ -113,9 +113,10 @@ int main() {
   });
   UNARY(abs)
   UNARY(log)
-  UNARY(log10) UNARY(log1p) UNARY(exp) UNARY(expm1) UNARY(sqrt) UNARY(cos) UNARY(acos) UNARY(sin)
-      UNARY(asin) UNARY(tan) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(floor)
-          UNARY(ceil) UNARY(cbrt) UNARY(exp2) UNARY(log2) UNARY(erf) UNARY(erfc) UNARY(norm)
+  UNARY(log10)
+  UNARY(log1p) UNARY(exp) UNARY(expm1) UNARY(sqrt) UNARY(cos) UNARY(acos) UNARY(sin) UNARY(asin)
+      UNARY(tan) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(floor) UNARY(ceil)
+          UNARY(cbrt) UNARY(exp2) UNARY(log2) UNARY(erf) UNARY(erfc) UNARY(norm)
               unary("BesselJ0", [](const auto& x) { return BesselJ0(x); });
   unary("BesselJ1", [](const auto& x) { return BesselJ1(x); });
   for (int n : {0, 1, 2, 5})
@@ -143,7 +144,8 @@ int main() {
   });
   BINARY(pow)
   BINARY(atan2)
-  BINARY(hypot) BINARY(fmax) BINARY(fmin) BINARY(copysign) BINARY(midpoint)
+  BINARY(hypot)
+  BINARY(fmax) BINARY(fmin) BINARY(copysign) BINARY(midpoint)
       binary<false>("fdim", [](const auto& x, const auto& y) {
         using std::fdim;
         return fdim(x, y);

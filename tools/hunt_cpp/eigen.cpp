@@ -61,15 +61,15 @@ int main() {
   UNARY(sqrt)
   UNARY(cos)
   UNARY(sin)
-  UNARY(exp) UNARY(log) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(tanh) UNARY(sinh) UNARY(cosh)
-      autodiff<false>(
-          "abs",
-          [](const auto* x) {
-            using std::abs;
-            std::decay_t<decltype(x[0])> y = abs(x[0]);
-            return y;
-          },
-          line);
+  UNARY(exp)
+  UNARY(log) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(tanh) UNARY(sinh) UNARY(cosh) autodiff<false>(
+      "abs",
+      [](const auto* x) {
+        using std::abs;
+        std::decay_t<decltype(x[0])> y = abs(x[0]);
+        return y;
+      },
+      line);
   autodiff(
       "abs2",
       [](const auto* x) {

@@ -65,10 +65,11 @@ int main() {
 #define ONE(f) FUN(1, f)
   ONE(Phi)
   ONE(Phi_approx)
-  ONE(cbrt) ONE(digamma) ONE(erf) ONE(erfc) ONE(exp2) ONE(expm1) ONE(inv) ONE(inv_Phi)
-      ONE(inv_cloglog) ONE(inv_logit) ONE(inv_sqrt) ONE(inv_square) ONE(lgamma) ONE(log1m)
-          ONE(log1m_exp) ONE(log1m_inv_logit) ONE(log1p) ONE(log1p_exp) ONE(log2) ONE(log_inv_logit)
-              ONE(logit) ONE(square) ONE(tgamma) ONE(trigamma) ONE(acosh) ONE(asinh) ONE(atanh)
+  ONE(cbrt)
+  ONE(digamma) ONE(erf) ONE(erfc) ONE(exp2) ONE(expm1) ONE(inv) ONE(inv_Phi) ONE(inv_cloglog)
+      ONE(inv_logit) ONE(inv_sqrt) ONE(inv_square) ONE(lgamma) ONE(log1m) ONE(log1m_exp)
+          ONE(log1m_inv_logit) ONE(log1p) ONE(log1p_exp) ONE(log2) ONE(log_inv_logit) ONE(logit)
+              ONE(square) ONE(tgamma) ONE(trigamma) ONE(acosh) ONE(asinh) ONE(atanh)
 #define STD(f)            \
   ad(                     \
       #f,                 \
@@ -166,13 +167,15 @@ int main() {
 #define ALL(d, f) d(f##_lpdf) d(f##_lcdf) d(f##_lccdf) d(f##_cdf)
   ALL(D1, chi_square)
   ALL(D1, exponential)
-  ALL(D1, inv_chi_square) ALL(D1, rayleigh) ALL(D2, beta) ALL(D2, cauchy) ALL(
-      D2, double_exponential) ALL(D2, frechet) ALL(D2, gamma) ALL(D2, gumbel) ALL(D2, inv_gamma)
-      ALL(D2, logistic) ALL(D2, lognormal) ALL(D2, normal) ALL(D2, pareto) ALL(
-          D2, scaled_inv_chi_square) ALL(D2, uniform) ALL(D2, weibull) ALL(D3, exp_mod_normal)
-          ALL(D3, pareto_type_2) ALL(D3, skew_normal) ALL(D3, student_t) D2(von_mises_lpdf)
-              D2(beta_proportion_lpdf) D2(beta_proportion_lcdf) D2(beta_proportion_lccdf) ad<false>(
-                  "std_normal_lpdf", [](const auto* x) { return s::std_normal_lpdf(x[0]); }, line);
+  ALL(D1, inv_chi_square)
+  ALL(D1, rayleigh) ALL(D2, beta) ALL(D2, cauchy) ALL(D2, double_exponential) ALL(D2, frechet)
+      ALL(D2, gamma) ALL(D2, gumbel) ALL(D2, inv_gamma) ALL(D2, logistic) ALL(D2, lognormal)
+          ALL(D2, normal) ALL(D2, pareto) ALL(D2, scaled_inv_chi_square) ALL(D2, uniform)
+              ALL(D2, weibull) ALL(D3, exp_mod_normal) ALL(D3, pareto_type_2) ALL(D3, skew_normal)
+                  ALL(D3, student_t) D2(von_mises_lpdf) D2(beta_proportion_lpdf)
+                      D2(beta_proportion_lcdf) D2(beta_proportion_lccdf) ad<false>(
+                          "std_normal_lpdf", [](const auto* x) { return s::std_normal_lpdf(x[0]); },
+                          line);
   ad<false>(
       "wiener_lpdf", [](const auto* x) { return s::wiener_lpdf(x[0], x[1], x[2], x[3], x[4]); },
       grid(5, {0.05, 0.3, 0.8, 2}));
@@ -197,8 +200,8 @@ int main() {
 #define NALL(d, f) d(f##_lpmf) d(f##_lcdf) d(f##_lccdf) d(f##_cdf)
     NALL(N1, bernoulli)
     NALL(N1, poisson)
-    NALL(N2, neg_binomial) NALL(N2, neg_binomial_2) NALL(B1, binomial) NALL(B2, beta_binomial)
-        N1(poisson_log_lpmf) N2(neg_binomial_2_log_lpmf) N1(bernoulli_logit_lpmf)
-            B1(binomial_logit_lpmf)
+    NALL(N2, neg_binomial)
+    NALL(N2, neg_binomial_2) NALL(B1, binomial) NALL(B2, beta_binomial) N1(poisson_log_lpmf)
+        N2(neg_binomial_2_log_lpmf) N1(bernoulli_logit_lpmf) B1(binomial_logit_lpmf)
   }
 }
