@@ -111,13 +111,12 @@ int main() {
     using std::f;               \
     return f(x);                \
   });
-  UNARY(abs)
-  UNARY(log)
-  UNARY(log10)
-  UNARY(log1p) UNARY(exp) UNARY(expm1) UNARY(sqrt) UNARY(cos) UNARY(acos) UNARY(sin) UNARY(asin)
-      UNARY(tan) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh) UNARY(floor) UNARY(ceil)
-          UNARY(cbrt) UNARY(exp2) UNARY(log2) UNARY(erf) UNARY(erfc) UNARY(norm)
-              unary("BesselJ0", [](const auto& x) { return BesselJ0(x); });
+  // clang-format off
+  UNARY(abs) UNARY(log) UNARY(log10) UNARY(log1p) UNARY(exp) UNARY(expm1) UNARY(sqrt) UNARY(cos)
+  UNARY(acos) UNARY(sin) UNARY(asin) UNARY(tan) UNARY(atan) UNARY(sinh) UNARY(cosh) UNARY(tanh)
+  UNARY(floor) UNARY(ceil) UNARY(cbrt) UNARY(exp2) UNARY(log2) UNARY(erf) UNARY(erfc) UNARY(norm)
+      // clang-format on
+      unary("BesselJ0", [](const auto& x) { return BesselJ0(x); });
   unary("BesselJ1", [](const auto& x) { return BesselJ1(x); });
   for (int n : {0, 1, 2, 5})
     jets<1, 1>(
@@ -142,10 +141,10 @@ int main() {
     using std::f;                               \
     return f(x, y);                             \
   });
-  BINARY(pow)
-  BINARY(atan2)
-  BINARY(hypot)
-  BINARY(fmax) BINARY(fmin) BINARY(copysign) BINARY(midpoint)
+  // clang-format off
+  BINARY(pow) BINARY(atan2) BINARY(hypot) BINARY(fmax) BINARY(fmin) BINARY(copysign)
+  BINARY(midpoint)
+      // clang-format on
       binary<false>("fdim", [](const auto& x, const auto& y) {
         using std::fdim;
         return fdim(x, y);

@@ -58,18 +58,18 @@ int main() {
         return y;                                 \
       },                                          \
       line);
-  UNARY(sqrt)
-  UNARY(cos)
-  UNARY(sin)
-  UNARY(exp)
-  UNARY(log) UNARY(tan) UNARY(asin) UNARY(acos) UNARY(tanh) UNARY(sinh) UNARY(cosh) autodiff<false>(
-      "abs",
-      [](const auto* x) {
-        using std::abs;
-        std::decay_t<decltype(x[0])> y = abs(x[0]);
-        return y;
-      },
-      line);
+  // clang-format off
+  UNARY(sqrt) UNARY(cos) UNARY(sin) UNARY(exp) UNARY(log) UNARY(tan) UNARY(asin) UNARY(acos)
+  UNARY(tanh) UNARY(sinh)
+      // clang-format on
+      UNARY(cosh) autodiff<false>(
+          "abs",
+          [](const auto* x) {
+            using std::abs;
+            std::decay_t<decltype(x[0])> y = abs(x[0]);
+            return y;
+          },
+          line);
   autodiff(
       "abs2",
       [](const auto* x) {
@@ -106,26 +106,26 @@ int main() {
         return y;                                     \
       },                                              \
       plane);
-  BINARY("min", (min)(x[0], x[1]))
-  BINARY("max", (max)(x[0], x[1]))
+  // clang-format off
+  BINARY("min", (min)(x[0], x[1])) BINARY("max", (max)(x[0], x[1]))
   BINARY("mixed", 3. * x[0] - x[1] / 2. + 2. / x[0] - (x[0] - 1.) * (2. - x[1]))
-  BINARY("quotient", x[0] / x[1])
-  BINARY("expression", sin(x[0] * x[1]) / (x[1] * x[1] + 1.))
-  autodiff(
-      "compound",
-      [](const auto* x) {
-        auto y = x[0];
-        y += x[1];
-        y *= x[0];
-        y -= x[1] * x[1];
-        y /= (x[0] * x[0] + 2.);
-        y += 2.;
-        y *= 3.;
-        y /= 4.;
-        y -= 1.;
-        return y;
-      },
-      plane);
+  BINARY("quotient", x[0] / x[1]) BINARY("expression", sin(x[0] * x[1]) / (x[1] * x[1] + 1.))
+      // clang-format on
+      autodiff(
+          "compound",
+          [](const auto* x) {
+            auto y = x[0];
+            y += x[1];
+            y *= x[0];
+            y -= x[1] * x[1];
+            y /= (x[0] * x[0] + 2.);
+            y += 2.;
+            y *= 3.;
+            y /= 4.;
+            y -= 1.;
+            return y;
+          },
+          plane);
   autodiff<false>(
       "norm, determinant",
       [](const auto* x) {

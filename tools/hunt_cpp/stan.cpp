@@ -63,13 +63,12 @@ int main() {
   ad(           \
       #f, [](const auto* x) { return s::f(x[0], x[1], x[2]); }, space);
 #define ONE(f) FUN(1, f)
-  ONE(Phi)
-  ONE(Phi_approx)
-  ONE(cbrt)
-  ONE(digamma) ONE(erf) ONE(erfc) ONE(exp2) ONE(expm1) ONE(inv) ONE(inv_Phi) ONE(inv_cloglog)
-      ONE(inv_logit) ONE(inv_sqrt) ONE(inv_square) ONE(lgamma) ONE(log1m) ONE(log1m_exp)
-          ONE(log1m_inv_logit) ONE(log1p) ONE(log1p_exp) ONE(log2) ONE(log_inv_logit) ONE(logit)
-              ONE(square) ONE(tgamma) ONE(trigamma) ONE(acosh) ONE(asinh) ONE(atanh)
+  // clang-format off
+  ONE(Phi) ONE(Phi_approx) ONE(cbrt) ONE(digamma) ONE(erf) ONE(erfc) ONE(exp2) ONE(expm1) ONE(inv)
+  ONE(inv_Phi) ONE(inv_cloglog) ONE(inv_logit) ONE(inv_sqrt) ONE(inv_square) ONE(lgamma) ONE(log1m)
+  ONE(log1m_exp) ONE(log1m_inv_logit) ONE(log1p) ONE(log1p_exp) ONE(log2) ONE(log_inv_logit)
+  ONE(logit) ONE(square) ONE(tgamma) ONE(trigamma) ONE(acosh) ONE(asinh) ONE(atanh)
+  // clang-format on
 #define STD(f)            \
   ad(                     \
       #f,                 \
@@ -78,15 +77,15 @@ int main() {
         return f(x[0]);   \
       },                  \
       line);
-                  STD(acos) STD(asin) STD(atan) STD(cos) STD(cosh) STD(exp) STD(fabs) STD(log) STD(
-                      log10) STD(sin) STD(sinh) STD(sqrt) STD(tan) STD(tanh) FUN2(lbeta) FUN2(fdim)
-                      FUN2(fmax) FUN2(fmin) FUN2(hypot) FUN2(log_diff_exp) FUN2(log_sum_exp)
-                          FUN2(multiply_log) FUN2(owens_t) FUN2(gamma_p) FUN2(gamma_q)
-                              FUN2(log_falling_factorial) FUN2(log_rising_factorial)
-                                  FUN2(binomial_coefficient_log) FUN2(log_inv_logit_diff) FUN3(fma)
-                                      FUN3(inc_beta) FUN3(log_mix) ad<false>(
-                                          "beta", [](const auto* x) { return s::beta(x[0], x[1]); },
-                                          plane);
+      // clang-format off
+  STD(acos) STD(asin) STD(atan) STD(cos) STD(cosh) STD(exp) STD(fabs) STD(log) STD(log10) STD(sin)
+  STD(sinh) STD(sqrt) STD(tan) STD(tanh) FUN2(lbeta) FUN2(fdim) FUN2(fmax) FUN2(fmin) FUN2(hypot)
+  FUN2(log_diff_exp) FUN2(log_sum_exp) FUN2(multiply_log) FUN2(owens_t) FUN2(gamma_p) FUN2(gamma_q)
+  FUN2(log_falling_factorial) FUN2(log_rising_factorial) FUN2(binomial_coefficient_log)
+  FUN2(log_inv_logit_diff) FUN3(fma)
+      // clang-format on
+      FUN3(inc_beta) FUN3(log_mix) ad<false>(
+          "beta", [](const auto* x) { return s::beta(x[0], x[1]); }, plane);
   ad(
       "atan2",
       [](const auto* x) {
@@ -165,17 +164,18 @@ int main() {
   ad<false>(  \
       #f, [](const auto* x) { return s::f(x[0], x[1], x[2], x[3]); }, with(3));
 #define ALL(d, f) d(f##_lpdf) d(f##_lcdf) d(f##_lccdf) d(f##_cdf)
-  ALL(D1, chi_square)
-  ALL(D1, exponential)
-  ALL(D1, inv_chi_square)
-  ALL(D1, rayleigh) ALL(D2, beta) ALL(D2, cauchy) ALL(D2, double_exponential) ALL(D2, frechet)
-      ALL(D2, gamma) ALL(D2, gumbel) ALL(D2, inv_gamma) ALL(D2, logistic) ALL(D2, lognormal)
-          ALL(D2, normal) ALL(D2, pareto) ALL(D2, scaled_inv_chi_square) ALL(D2, uniform)
-              ALL(D2, weibull) ALL(D3, exp_mod_normal) ALL(D3, pareto_type_2) ALL(D3, skew_normal)
-                  ALL(D3, student_t) D2(von_mises_lpdf) D2(beta_proportion_lpdf)
-                      D2(beta_proportion_lcdf) D2(beta_proportion_lccdf) ad<false>(
-                          "std_normal_lpdf", [](const auto* x) { return s::std_normal_lpdf(x[0]); },
-                          line);
+  // clang-format off
+  ALL(D1, chi_square) ALL(D1, exponential) ALL(D1, inv_chi_square) ALL(D1, rayleigh) ALL(D2, beta)
+  ALL(D2, cauchy) ALL(D2, double_exponential) ALL(D2, frechet) ALL(D2, gamma) ALL(D2, gumbel)
+  ALL(D2, inv_gamma) ALL(D2, logistic) ALL(D2, lognormal) ALL(D2, normal)
+      // clang-format on
+      ALL(D2, pareto) ALL(D2, scaled_inv_chi_square) ALL(D2, uniform) ALL(D2, weibull)
+          ALL(D3, exp_mod_normal) ALL(D3, pareto_type_2) ALL(D3, skew_normal) ALL(D3, student_t)
+      // clang-format off
+  D2(von_mises_lpdf) D2(beta_proportion_lpdf) D2(beta_proportion_lcdf)
+      // clang-format on
+      D2(beta_proportion_lccdf) ad<false>(
+          "std_normal_lpdf", [](const auto* x) { return s::std_normal_lpdf(x[0]); }, line);
   ad<false>(
       "wiener_lpdf", [](const auto* x) { return s::wiener_lpdf(x[0], x[1], x[2], x[3], x[4]); },
       grid(5, {0.05, 0.3, 0.8, 2}));
@@ -198,10 +198,10 @@ int main() {
       check::joined(#f, ", n = ", n, ", N = 8"), \
       [n](const auto* x) { return s::f(n, 8, x[0], x[1]); }, grid(2, p));
 #define NALL(d, f) d(f##_lpmf) d(f##_lcdf) d(f##_lccdf) d(f##_cdf)
-    NALL(N1, bernoulli)
-    NALL(N1, poisson)
-    NALL(N2, neg_binomial)
-    NALL(N2, neg_binomial_2) NALL(B1, binomial) NALL(B2, beta_binomial) N1(poisson_log_lpmf)
-        N2(neg_binomial_2_log_lpmf) N1(bernoulli_logit_lpmf) B1(binomial_logit_lpmf)
+    // clang-format off
+  NALL(N1, bernoulli) NALL(N1, poisson) NALL(N2, neg_binomial) NALL(N2, neg_binomial_2)
+  NALL(B1, binomial) NALL(B2, beta_binomial) N1(poisson_log_lpmf) N2(neg_binomial_2_log_lpmf)
+  N1(bernoulli_logit_lpmf) B1(binomial_logit_lpmf)
+    // clang-format on
   }
 }

@@ -34,6 +34,8 @@ def program(call, args, kwargs, wrong, order):
                     'jax.config.update("jax_enable_x64", True)',
                     *(f"from {module} import {name}" for name, module in imports.items())]
         value = f"{function}({', '.join(names + options)})"
+        if autograd and not jax and isinstance(call.function(*args, **kwargs), tuple):
+            value = f"np.concatenate([np.ravel(np.real(v)) for v in {value}])"
         if jax:
             value = f"np.concatenate([np.ravel(v) for v in jax.tree_util.tree_leaves({value})])"
         lines = [*head, *lines, f"f = lambda {x}: {value}",
