@@ -28,7 +28,7 @@ V rows(const M& m) {
 }
 /// The columns of Jacobians side by side.
 template <class A, class B>
-V beside(const A& a, const B& b) {
+V columns(const A& a, const B& b) {
   V v;
   for (int r = 0; r < a.rows(); ++r) {
     for (int c = 0; c < a.cols(); ++c) v.push_back(a(r, c));
@@ -108,7 +108,7 @@ int main() {
           CMatrixDouble33 a;
           CMatrixDouble36 b;
           pose(x).composePoint(x[6], x[7], x[8], g[0], g[1], g[2], a, b);
-          return beside(b, a);
+          return columns(b, a);
         },
         {x});
     sweep(
@@ -123,7 +123,7 @@ int main() {
           CMatrixDouble33 a;
           CMatrixDouble36 b;
           pose(x).inverseComposePoint(x[6], x[7], x[8], g[0], g[1], g[2], a, b);
-          return beside(b, a);
+          return columns(b, a);
         },
         {x});
     at_zero(
@@ -193,7 +193,7 @@ int main() {
           [](const V& x) {
             CMatrixDouble66 a, b;
             CPose3DPDF::jacobiansPoseComposition(pose(x), pose(x, 6), a, b);
-            return beside(a, b);
+            return columns(a, b);
           },
           {xu});
       at_zero(
@@ -212,7 +212,7 @@ int main() {
             const CPose3D d(0.1, 0.2, -0.3, 0.4, 0.1, -0.2);
             CMatrixDouble66 a, b;
             SE3::jacob_dDinvP1invP2_de1e2(d, pose(p), pose(q), a, b);
-            return beside(a, b);
+            return columns(a, b);
           });
     }
   }
@@ -313,7 +313,7 @@ int main() {
           CMatrixFixed<double, 3, 3> a;
           CMatrixFixed<double, 3, 7> b;
           quat(x).composePoint(x[7], x[8], x[9], g[0], g[1], g[2], &a, &b);
-          return beside(b, a);
+          return columns(b, a);
         },
         {x});
     exactly(
@@ -328,7 +328,7 @@ int main() {
           CMatrixFixed<double, 3, 3> a;
           CMatrixFixed<double, 3, 7> b;
           quat(x).inverseComposePoint(x[7], x[8], x[9], g[0], g[1], g[2], &a, &b);
-          return beside(b, a);
+          return columns(b, a);
         },
         {x});
     exactly(
@@ -343,7 +343,7 @@ int main() {
           CMatrixFixed<double, 3, 3> a;
           CMatrixFixed<double, 3, 7> b;
           quat(x).sphericalCoordinates({x[7], x[8], x[9]}, g[0], g[1], g[2], &a, &b);
-          return beside(b, a);
+          return columns(b, a);
         },
         {x});
     for (const V& u : quaternions) {
@@ -359,7 +359,7 @@ int main() {
           [&](const V& x) {
             CMatrixDouble77 a, b;
             CPose3DQuatPDF::jacobiansPoseComposition(quat(x), quat(x, 7), a, b);
-            return beside(a, b);
+            return columns(a, b);
           },
           {xu});
     }
@@ -373,13 +373,13 @@ int main() {
         [&](const V& x) {
           CMatrixDouble33 a, b;
           CPosePDF::jacobiansPoseComposition(p2(x), p2(x, 3), a, b);
-          return beside(a, b);
+          return columns(a, b);
         },
         {x});
     sweep(
         "SE2::jacob_dAB", [&](const V& x) { return v2(p2(x) + p2(x, 3)); },
         [&](const V& x) {
-          return beside(SE2::jacob_dAB_dA(p2(x), p2(x, 3)), SE2::jacob_dAB_dB(p2(x), p2(x, 3)));
+          return columns(SE2::jacob_dAB_dA(p2(x), p2(x, 3)), SE2::jacob_dAB_dB(p2(x), p2(x, 3)));
         },
         {x});
     const auto e2 = [](const V& e, int k = 0) {
@@ -400,7 +400,7 @@ int main() {
           const CPose2D d(0.3, 0.1, -0.6);
           CMatrixDouble33 a, b;
           SE2::jacob_dDinvP1invP2_de1e2(d, p2(x), p2(x, 3), a, b);
-          return beside(a, b);
+          return columns(a, b);
         });
   }
 }
