@@ -35,12 +35,13 @@ MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
 
 MetricsLog::~MetricsLog() { flush(); }
 
-void MetricsLog::write(const std::vector<Field>& fields) {
+void MetricsLog::write(const std::vector<Field>& fields, const std::string& weights) {
   std::string line = "{";
   for (const Field& field : fields) {
     line += str_cat(line.size() > 1 ? ", \"" : "\"", field.first, "\": ");
     append_json(line, field.second);
   }
+  if (!weights.empty()) line += str_cat(", \"weights\": \"", weights, '"');
   waiting_ += line + "}\n";
   // For small models, writing each line separately would take longer than a step.
   if (waiting_.size() > kWaitingBytes) append(false);

@@ -22,8 +22,9 @@ class MetricsLog {
   MetricsLog& operator=(const MetricsLog&) = delete;
 
   using Field = std::pair<const char*, double>;
-  /// Writes a line. Numbers have the shortest text that reads back as the same value.
-  void write(const std::vector<Field>& fields);
+  /// Writes a line. Numbers have the shortest text that reads back as the same value. `weights` are
+  /// hexadecimal digits, or "" for none.
+  void write(const std::vector<Field>& fields, const std::string& weights = "");
   std::int64_t flush();  // writes to disk; returns the file size
   const std::string& complaint() const { return complaint_; }  // "" if there is none
 

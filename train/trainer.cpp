@@ -17,6 +17,7 @@
 #include "gradus/io/safetensors.h"
 #include "gradus/trace/nan_finder.h"
 #include "gradus/train/distributed/shards.h"
+#include "gradus/train/verify.h"
 
 namespace gradus::train {
 namespace {
@@ -248,7 +249,8 @@ void Trainer::after_update(const LossOf& loss_of) {
     log_->write({{"step", static_cast<double>(step_ - 1)},
                  {"loss", loss_},
                  {"grad_norm", norm_},
-                 {"learning_rate", optimizer_.groups().front().lr * factor_}});
+                 {"learning_rate", optimizer_.groups().front().lr * factor_}},
+                options_.hash_weights ? hash_of(model_.parameters()) : "");
   if (!std::isfinite(loss_) || !std::isfinite(norm_)) fail_not_finite(loss_of);
   budget_.stepped(budget_.seconds() - step_began_);
   rescaled_ = rescale();

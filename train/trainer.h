@@ -81,6 +81,7 @@ struct TrainOptions {
   std::int64_t patience = 0;            // evaluations without improvement; 0: unlimited
   std::string judge = "held_out_loss";  // metric that selects the best weights
   bool higher_is_better = false;        // true, for example, for an accuracy
+  bool hash_weights = false;            // logs a hash of each parameter after each step (verify.h)
   std::int64_t items_per_step = 1;      // per shard, for the rate in the progress line
   std::string item = "step";            // "token": 12.3k tokens/s
   std::string loss_unit;                // unit for the loss curve: "nats per character"

@@ -9,6 +9,7 @@ enum class Variable {
   omp_num_threads,  // OMP_NUM_THREADS, used if GRADUS_NUM_THREADS is not set
   simd,             // GRADUS_SIMD=avx512|avx2|baseline: engine/base/simd.h
   blas,             // GRADUS_BLAS=builtin|library: engine/gemm/backend.h
+  bits,             // GRADUS_BITS=fast|portable: engine/base/bits.h
   formula,          // GRADUS_FORMULA=1: fused ops run as formulas, engine/grad_mode.h
   check_nan,        // GRADUS_CHECK_NAN=1: trace/nan_finder.h
   trace,            // GRADUS_TRACE=FILE.html: trace/on_request.cpp

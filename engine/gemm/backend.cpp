@@ -1,5 +1,8 @@
 #include "gradus/engine/gemm/backend.h"
 
+#include <array>
+
+#include "gradus/engine/base/bits.h"
 #include "gradus/engine/base/environment.h"
 #include "gradus/engine/base/error.h"
 
@@ -26,6 +29,17 @@ Choice rule(Library library) {
   return by(Backend::library, "the built-in kernels are not measured on this architecture");
 }
 
+/// One per level, because tests change it.
+std::array<Choice, 3> portable_choices(std::string_view asked) {
+  require(asked != "library",
+          "GRADUS_BLAS=library: portable bits need the built-in matmul. Unset GRADUS_BLAS.");
+  choice_of(asked, Library::none);  // checks the value
+  const auto at = [](simd::Level level) {
+    return Choice{Backend::builtin, level, "portable bits"};
+  };
+  return {at(simd::Level::baseline), at(simd::Level::avx2), at(simd::Level::avx512)};
+}
+
 }  // namespace
 
 Choice choice_of(std::string_view asked, Library library) {
@@ -42,8 +56,12 @@ Choice choice_of(std::string_view asked, Library library) {
 }
 
 const Choice& chosen() {
-  static const Choice choice =
-      choice_of(environment::value_of(environment::Variable::blas), linked_library());
+  const auto asked = [] { return environment::value_of(environment::Variable::blas); };
+  if (bits() == Bits::portable) {
+    static const std::array<Choice, 3> portable = portable_choices(asked());
+    return portable[static_cast<std::size_t>(simd::level())];
+  }
+  static const Choice choice = choice_of(asked(), linked_library());
   return choice;
 }
 

@@ -18,8 +18,9 @@ struct Choice {
   std::string reason;
 };
 
-/// Returns the backend for the build, linked library, processor, GRADUS_BLAS=builtin|library and
-/// GRADUS_SIMD. Computed once. Throws ValueError if a variable is invalid.
+/// Returns the backend for the build, linked library, processor, GRADUS_BLAS=builtin|library,
+/// GRADUS_SIMD and bits(). Computed once. Throws ValueError if a variable is invalid, or if a
+/// library is wanted for portable bits.
 const Choice& chosen();
 /// Returns the choice for a given GRADUS_BLAS value ("" if unset) and linked library.
 Choice choice_of(std::string_view asked, Library library);

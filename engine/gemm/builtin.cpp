@@ -240,6 +240,11 @@ void baseline_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
                       const Matrix<const T>& b, const Options<T>& options) {
   product<Baseline, by_dots>(form, c, a, b, options);
 }
+template <bool by_dots, class T>
+void emulated_product(Form form, const Matrix<T>& c, const Matrix<const T>& a,
+                      const Matrix<const T>& b, const Options<T>& options) {
+  if constexpr (!Baseline::fuses) product<Emulated, by_dots>(form, c, a, b, options);
+}
 
 #if GRADUS_HAS_LEVELS
 template <bool by_dots, class T>
@@ -261,6 +266,7 @@ void product_with([[maybe_unused]] simd::Level level, Form form, const Matrix<T>
   if (level == simd::Level::avx512) return avx512_product<by_dots>(form, c, a, b, options);
   if (level == simd::Level::avx2) return avx2_product<by_dots>(form, c, a, b, options);
 #endif
+  if (emulates(level)) return emulated_product<by_dots>(form, c, a, b, options);
   baseline_product<by_dots>(form, c, a, b, options);
 }
 

@@ -7,11 +7,7 @@
 #include <type_traits>
 
 #include "gradus/engine/base/bit_cast.h"
-#include "gradus/engine/base/simd.h"
-
-#if GRADUS_HAS_LEVELS
-#include <immintrin.h>
-#endif
+#include "gradus/engine/gemm/instruction_set.h"
 
 namespace gradus::gemm {
 
@@ -63,11 +59,6 @@ inline Float16 to_float16(float x) {
 /// Number of int8 values that share a scale. Smaller groups are more precise but store more scales.
 inline constexpr std::int64_t kScaled = 192;
 
-template <class T, std::size_t bytes>
-struct VectorOf {
-  using Type __attribute__((vector_size(bytes))) = T;
-};
-
 template <class V, class S>
 GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
   if constexpr (std::is_same_v<S, float> || std::is_same_v<S, double>) {
@@ -82,8 +73,6 @@ GRADUS_ALWAYS_INLINE void read_vector(V& to, const S* from) {
 // Conversions of one or two instructions, which GCC 12 does not generate. Not GRADUS_INLINE,
 // because GRADUS_INLINE functions are first compiled for the baseline, which lacks these
 // instructions.
-using Floats64 = VectorOf<float, 64>::Type;
-using Floats32 = VectorOf<float, 32>::Type;
 inline constexpr __mmask16 kAllLanes = 0xFFFF;  // avoids a GCC 12 warning
 
 GRADUS_TARGET_AVX512 inline void read_vector(Floats64& to, const BFloat16* from) {

@@ -13,8 +13,8 @@ namespace gradus::gemm {
 namespace {
 
 // kFewRows: up to this number of rows, weights are widened in registers. kPanel: number of values
-// that are unpacked together; as floats they fill half an L2 cache.
-constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17;
+// that are unpacked together; as floats they fill half an L2 cache. kChunks: of the rows of weights.
+constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17, kChunks = 16;
 
 template <class Set, class S>
 GRADUS_INLINE void few_rows(const Matrix<float>* y, const Matrix<const float>* x,
@@ -132,11 +132,13 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
   if (y.rows == 0 || y.columns == 0) return;
   const bool few = x.rows <= kFewRows;
   const double flop = 2.0 * double(x.rows) * double(rows_) * double(columns_);
-  const std::int64_t threads = num_threads(), share = (rows_ + threads - 1) / threads,
-                     panel =
-                         std::max<std::int64_t>(16, kPanel / std::max<std::int64_t>(1, columns_)),
-                     chunk = few ? (flop < kSplitVector ? rows_ : (share + 7) / 8 * 8)
-                                 : std::min(panel, share);
+  // Chunks by size only: results do not depend on the number of threads.
+  const std::int64_t share = (rows_ + kChunks - 1) / kChunks,
+                     panel = kPanel / std::max<std::int64_t>(1, columns_),
+                     wanted = few && flop < kSplitVector ? rows_
+                              : few                      ? share
+                                                         : std::min(panel, share),
+                     chunk = std::max<std::int64_t>(16, (wanted + 15) / 16 * 16);
   parallel_for(rows_, chunk, [&](std::int64_t begin, std::int64_t end) {
     const Matrix<float> part = y.column_range(begin, end);
     const float* part_bias = bias != nullptr ? bias + begin : nullptr;
@@ -145,6 +147,8 @@ void PackedMatrix::multiply(Matrix<float> y, const Matrix<const float>& x,
         const std::int64_t stride = row_bytes(precision_, columns_);
         const RowsOf<S> rows{numbers, end - begin, stride / std::int64_t{sizeof(S)},
                              scales_of(numbers, columns_), stride / 4};
+        if (emulates(GRADUS_DISPATCHES ? simd::level() : simd::Level::baseline))
+          return few_rows<Emulated, S>(&part, &x, &rows, part_bias);
         simd::run_one<few_rows<Avx512, S>, few_rows<Avx2, S>, few_rows<Baseline, S>>(
             &part, &x, &rows, part_bias);
       });

@@ -1,8 +1,8 @@
 // The inner loop of the built-in matmul: one tile of C, summed in registers.
 //
-// A Set describes an instruction set. A tile needs two vector registers for each of its `rows` rows
-// of C, two for B, and one for a value of A. That is 14 · 2 + 3 of 32 registers with AVX-512, and
-// 6 · 2 + 3 of 16 with AVX2. Without fused multiply-add, a product needs one more.
+// A Set is an instruction set (instruction_set.h). A tile needs two vector registers for each of its
+// `rows` rows of C, two for B, and one for a value of A. That is 14 · 2 + 3 of 32 registers with
+// AVX-512, and 6 · 2 + 3 of 16 with AVX2. Without fused multiply-add, a product needs one more.
 //
 // After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
 #pragma once
@@ -11,29 +11,15 @@
 #include <cstdint>
 #include <cstring>
 
-#include "gradus/engine/base/simd.h"
 #include "gradus/engine/base/transpose.h"
+#include "gradus/engine/gemm/instruction_set.h"
 #include "gradus/engine/gemm/multiply.h"
 
 namespace gradus::gemm {
 
-struct Avx512 {
-  static constexpr int bytes = 64, rows = 14;
-};
-struct Avx2 {
-  static constexpr int bytes = 32, rows = 6;
-};
-struct Baseline {
-#ifdef __aarch64__
-  static constexpr int bytes = 16, rows = 12;
-#else
-  static constexpr int bytes = 16, rows = 4;
-#endif
-};
-
 template <class Set, class T>
 struct Tile {
-  using Vector __attribute__((vector_size(Set::bytes))) = T;
+  using Vector = typename VectorOf<T, Set::bytes>::Type;
   static constexpr std::int64_t lanes = Set::bytes / sizeof(T);
   static constexpr std::int64_t rows = Set::rows, columns = 2 * lanes;
   // Returns the rows of the next smaller tile: half as many, except 8 after 14.
@@ -123,7 +109,7 @@ GRADUS_ALWAYS_INLINE void multiply_tile(const TileInput<T>& in, T* c, std::int64
       for (int i = 0; i < rows; ++i) {
         const T factor = transposed_a ? pa[i] : pa[i * P::strip_stride];
 #pragma GCC unroll 2
-        for (int v = 0; v < vectors; ++v) sums[i][v] += factor * b[v];
+        for (int v = 0; v < vectors; ++v) Set::multiply_add(sums[i][v], factor, b[v]);
       }
       pa += transposed_a ? P::whole_rows : 1;
     }

@@ -65,6 +65,49 @@ TEST_CASE("gpt trains, samples and evaluates, and rejects flags that contradict 
   check_refused(here.gpt("train --out run --resume"), {"another text"});
 }
 
+TEST_CASE("a run with portable bits is verified, and a difference is named") {
+  const Workplace here;
+  const std::string train = "train text.txt --steps 30 --eval-every 15 --dropout 0.1 " + kSmall;
+  REQUIRE(here.gpt(train + "--bits portable --out run").code == 0);
+  for (const char* simd : {"GRADUS_SIMD=baseline ", ""}) {
+    const Outcome same = here.shell(simd + Workplace::program() + " verify run --threads 2");
+    CAPTURE(same.err);
+    CHECK(same.code == 0);
+    CHECK(same.out.find("same") == 0);
+    CHECK(same.out.find("30") != std::string::npos);
+  }
+  CHECK(here.gpt("verify run --steps 10-12").out.find("3 of 12") != std::string::npos);
+  here.shell("mv text.txt moved.txt");
+  check_refused(here.gpt("verify run"), {"text.txt"});
+  CHECK(here.gpt("verify run moved.txt --steps 5").code == 0);
+  here.shell("mv moved.txt text.txt");
+  check_refused(here.gpt("verify run --steps 7-5"), {"7-5", "first"});
+  check_refused(here.gpt("verify run --steps x"), {"--steps", "x"});
+  check_refused(here.gpt("verify run --steps 31"), {"31"});
+
+  std::string log = contents(here.directory / "run/metrics.jsonl");
+  const std::size_t at = log.find("\"weights\": \"", log.find("\"step\": 11,")) + 12;
+  log[at] = log[at] == '0' ? '1' : '0';
+  here.write("run/metrics.jsonl", log);
+  const Outcome other = here.gpt("verify run");
+  CHECK(other.code == 1);
+  CHECK(other.out.find("step 12") != std::string::npos);
+  CHECK(other.out.find("token") != std::string::npos);  // the first parameter
+
+  REQUIRE(here.gpt(train + "--out fast").code == 0);
+  check_refused(here.gpt("verify fast"), {"--bits portable"});
+  check_refused(here.gpt("train --out fast --resume --bits portable"), {"--bits portable", "fast"});
+  check_refused(here.gpt(train + "--bits exact --out other"), {"--bits exact", "portable"});
+  check_refused(here.shell("GRADUS_BLAS=library " + Workplace::program() + " " + train +
+                           "--bits portable --out other"),
+                {"GRADUS_BLAS=library", "portable"});
+  CHECK_FALSE(fs::exists(here.directory / "other"));
+  REQUIRE(
+      here.shell("GRADUS_BITS=portable " + Workplace::program() + " " + train + "--out env").code ==
+      0);
+  CHECK(here.gpt("verify env").code == 0);  // settings.json keeps it
+}
+
 TEST_CASE("a killed or interrupted run resumes bit for bit") {
   const Workplace here;
   const std::string train =

@@ -55,10 +55,9 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/base/random.cpp ${PROJECT_SOURC
   ${PROJECT_SOURCE_DIR}/ops/activation.cpp ${PROJECT_SOURCE_DIR}/ops/normalization.cpp
   ${PROJECT_SOURCE_DIR}/ops/softmax.cpp
   APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops>")
-# An FMA would change bits, so that results would depend on the processor. Without vectorization,
-# these chains of dependent operations are faster.
+# Without vectorization, these chains of dependent operations are faster.
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/base/math64.cpp APPEND PROPERTY
-  COMPILE_OPTIONS "-ffp-contract=off;$<$<NOT:$<CONFIG:Debug>>:-funroll-loops;-fno-tree-vectorize>")
+  COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-funroll-loops;-fno-tree-vectorize>")
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/base/math64.cpp PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 # -g1 provides the lines of layers in traces.
 target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os;-g1>")

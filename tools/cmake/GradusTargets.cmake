@@ -20,10 +20,11 @@ function(gradus_library target name scope)
     "$<BUILD_INTERFACE:${GRADUS_INCLUDE_DIR}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 endfunction()
 
-# Flags for our own sources: warnings, and real source paths instead of the link's.
+# Flags for our own sources: warnings, real source paths instead of the link's, and no a * b + c as one
+# fused operation unless the source says so: bits would depend on the processor.
 function(gradus_own_flags target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
-  target_compile_options(${target} PRIVATE
+  target_compile_options(${target} PRIVATE -ffp-contract=off
     "-ffile-prefix-map=${GRADUS_INCLUDE_DIR}/gradus=${PROJECT_SOURCE_DIR}")
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "flags.h"
 #include "gradus/nn/models/decode.h"
@@ -32,6 +33,14 @@ int attend(GptFlags& flags, const std::string& directory, const AttendFlags& how
 void write_out(const std::string& text, bool at_once);
 
 int evaluate(GptFlags& flags, const std::string& directory, const std::string& file);
+
+struct VerifyFlags : Options {
+  std::vector<std::string> texts;
+  std::string steps;
+  void add_to(CLI::App& app);
+};
+/// Repeats a portable run. Returns 1 if its weights differ.
+int verify(GptFlags& flags, const std::string& directory, const VerifyFlags& how);
 
 int info(GptFlags& flags, const std::string& directory);
 

@@ -85,28 +85,32 @@ optim::Schedule make_schedule(const GptFlags& flags) {
       flags.warmup, flags.steps, flags.final_factor);
 }
 
+Task::Task(const GptFlags& flags, const Corpus& corpus, bool load)
+    : model((seed(static_cast<std::uint64_t>(flags.seed)), flags.make_model(load))),
+      optimizer(make_optimizer(flags, model)),
+      schedule(make_schedule(flags)),
+      options(options_for(flags, *corpus.tokenizer)),
+      batches(corpus.training, flags.context, flags.batch, static_cast<std::uint64_t>(flags.seed)) {
+}
+
+distributed::BatchLoss Task::loss(std::int64_t step) const {
+  const train::Batch batch = batches.at(step);
+  return model.loss(batch.x, batch.y);
+}
+
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const train::Trainer&)>& begun) {
-  seed(static_cast<std::uint64_t>(flags.seed));
-  nn::GPT model = flags.make_model(!flags.resume);
-  const std::unique_ptr<optim::Optimizer> optimizer = make_optimizer(flags, model);
-  const train::TokenBatches batches(corpus.training, flags.context, flags.batch,
-                                    static_cast<std::uint64_t>(flags.seed));
-  train::Trainer trainer(model, *optimizer, make_schedule(flags),
-                         options_for(flags, *corpus.tokenizer));
+  Task task(flags, corpus, !flags.resume);
+  train::Trainer trainer(task.model, *task.optimizer, task.schedule, task.options);
   if (!flags.resume && flags.writes() && !flags.from.ends_with(".gguf"))
     io::save_tokenizer(flags.tokenizer_file(), *corpus.tokenizer);
-  const auto loss_of = [&](std::int64_t step) {
-    const train::Batch batch = batches.at(step);
-    return model.loss(batch.x, batch.y);
-  };
   const auto evaluate = [&] {
-    train::Metrics found{{"held_out_loss", mean_loss(model, corpus.held_out,
+    train::Metrics found{{"held_out_loss", mean_loss(task.model, corpus.held_out,
                                                      evaluation_batch(flags), flags.context)}};
-    log_heads(found, model, corpus.held_out, flags.context);
+    log_heads(found, task.model, corpus.held_out, flags.context);
     return found;
   };
-  return flags.train(trainer, loss_of, evaluate,
+  return flags.train(trainer, [&](std::int64_t step) { return task.loss(step); }, evaluate,
                      {.begun =
                           [&] {
                             if (begun) begun(trainer);

@@ -13,8 +13,22 @@
 #include <memory>
 
 #include "corpus.h"
+#include "gradus/train/data.h"
 
 namespace gradus::examples {
+
+/// What a run repeats: the same flags and text give the same steps.
+struct Task {
+  /// Seeds generator(). If `load`, the model starts from flags.from.
+  Task(const GptFlags& flags, const Corpus& corpus, bool load);
+  distributed::BatchLoss loss(std::int64_t step) const;
+
+  nn::GPT model;
+  std::unique_ptr<optim::Optimizer> optimizer;
+  optim::Schedule schedule;
+  train::TrainOptions options;
+  train::TokenBatches batches;
+};
 
 /// Trains after flags.begin() and prints the results. Returns the exit code. Throws FileError if
 /// the disk is full; the run can then be resumed.

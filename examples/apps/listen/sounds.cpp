@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/base/parallel.h"
 #include "gradus/ops/create.h"
 
@@ -19,9 +20,9 @@ double pitch_at(Sound sound, const Voice& voice, double time) {
   const bool second = part >= 0.5, odd = static_cast<std::int64_t>(time / kSwitch) % 2 == 1;
   switch (sound) {
     case Sound::rise:
-      return voice.pitch * std::pow(voice.ratio, part);
+      return voice.pitch * math64::pow(voice.ratio, part);
     case Sound::fall:
-      return voice.pitch * std::pow(voice.ratio, 1 - part);
+      return voice.pitch * math64::pow(voice.ratio, 1 - part);
     case Sound::trill:
       return odd ? high : voice.pitch;
     case Sound::up:
@@ -44,8 +45,8 @@ double wave(Sound sound, double time, double turns, double noise) {
     return static_cast<std::int64_t>(time / kSwitch) % 2 == 0 ? std::clamp(0.4 * noise, -1.0, 1.0)
                                                               : 0;
   if (sound == Sound::chord)
-    return (std::sin(angle) + std::sin(1.25 * angle) + std::sin(1.5 * angle)) / 3;
-  return std::sin(angle);
+    return (math64::sin(angle) + math64::sin(1.25 * angle) + math64::sin(1.5 * angle)) / 3;
+  return math64::sin(angle);
 }
 
 RandomStream stream_of(std::uint64_t seed, std::int64_t sound) {

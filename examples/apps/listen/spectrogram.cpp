@@ -5,6 +5,7 @@
 #include <numbers>
 #include <vector>
 
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/strided.h"
 #include "gradus/ops/arithmetic.h"
@@ -25,11 +26,11 @@ Tensor fourier() {
   for (std::int64_t n = 0; n < kFrame; ++n)
     for (std::int64_t k = 0; k < pitches; ++k) {
       const double turn = 2 * std::numbers::pi * static_cast<double>(n) / kFrame;
-      const double window = 0.5 - 0.5 * std::cos(turn);
+      const double window = 0.5 - 0.5 * math64::cos(turn);
       const double angle = turn * static_cast<double>(k + 1);
       const auto at = static_cast<std::size_t>(n * 2 * pitches + k);
-      numbers[at] = static_cast<float>(window * std::cos(angle));
-      numbers[at + pitches] = static_cast<float>(window * std::sin(angle));
+      numbers[at] = static_cast<float>(window * math64::cos(angle));
+      numbers[at + pitches] = static_cast<float>(window * math64::sin(angle));
     }
   return tensor(numbers, {kFrame, 2 * pitches});
 }

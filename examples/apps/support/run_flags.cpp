@@ -8,6 +8,7 @@
 #include <iomanip>
 #include <nlohmann/json.hpp>
 
+#include "gradus/engine/base/bits.h"
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/base/platform.h"
 #include "gradus/engine/gemm/backend.h"
@@ -58,6 +59,7 @@ constexpr std::int64_t kMostBatches = 1'000'000'000;
 
 /// Returns facts that results depend on in addition to the settings.
 std::string describe_machine() {
+  if (bits() == Bits::portable) return "";
   return str_cat("threads: ", num_threads(), "\nmatmul: ", gemm::describe(), "\n");
 }
 
@@ -104,6 +106,11 @@ void RunFlags::add_to(CLI::App& app) {
           "batches per step, divided among the processes of mpirun; the number of processes does "
           "not change results",
           {.optional = true});
+  setting(app, "--bits", &bits,
+          "fast, or portable: the same weights on every machine (default: GRADUS_BITS, or fast)",
+          {.optional = true, .choices = {"fast", "portable"}})
+      .type_name("KIND")
+      ->default_str("");
   option(app, "--resume", &resume, "continue the run in --out; other flags are optional");
 }
 
@@ -143,25 +150,36 @@ DirectoryLock RunFlags::begin() {
   if (!writes()) {
     processes().barrier();
     from_json(SettingsFile::text_of(settings_file()), true);
+    use_bits();
     return DirectoryLock();
   }
-  if (!resume) choose_defaults();
+  if (!resume) {
+    choose_defaults();
+    if (!given("--bits") && gradus::bits() == Bits::portable) bits = "portable";
+  }
   if (resume)  // resuming must not create the directory
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
                        ": there is no checkpoint to resume; leave out --resume to start a run");
   else
     judge(Judge());
+  if (!resume) use_bits();  // before the directory is created
   DirectoryLock lock(out);
   if (!resume) require_no_run(program_, files());  // under the lock, to avoid a race
   remove_leftovers(out, all_files());
   if (resume) {
     from_json(SettingsFile::text_of(settings_file()), true);
     judge(Judge(settings_file()));
+    use_bits();
   } else {
     write();
   }
   processes().barrier();
   return lock;
+}
+
+void RunFlags::use_bits() const {
+  set_bits(bits == "portable" ? Bits::portable : Bits::fast);
+  gemm::chosen();
 }
 
 void RunFlags::load(const std::string& directory) {
@@ -218,6 +236,7 @@ train::TrainOptions RunFlags::options() const {
   options.transport = &processes();
   options.program = program_;
   options.stop = &interrupt_signal;
+  options.hash_weights = bits == "portable";
   return options;
 }
 

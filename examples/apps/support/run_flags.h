@@ -33,6 +33,7 @@ class RunFlags : public Options {
   std::string out;
   std::int64_t steps = 1000, batch = 32, seed = 1337, eval_every = 100, shards = 1;
   double learning_rate = 1e-3;
+  std::string bits = "fast";  // or portable: engine/base/bits.h
   bool resume = false;
 
   void add_to(CLI::App& app);
@@ -61,6 +62,9 @@ class RunFlags : public Options {
   /// Convert to and from settings.json. from_json throws FileError.
   std::string to_json() const;
   void from_json(const std::string& json, bool flags_must_agree = false);
+
+  /// Sets the process's bits. Throws ValueError if GRADUS_BLAS contradicts them.
+  void use_bits() const;
 
   void write() const;  // rewrites settings.json after a change
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/math64.h"
 #include "gradus/engine/base/parallel.h"
 #include "gradus/ops/create.h"
 
@@ -38,7 +39,7 @@ Point placed(const Point& p, const Hand& hand) {
   const double unit = kPixelsHigh / kGridHeight * hand.scale;
   const double y = (p.y - kGridHeight / 2) * unit;
   const double x = (p.x - kGridWidth / 2) * unit - hand.slant * y;
-  const double c = std::cos(hand.angle), s = std::sin(hand.angle);
+  const double c = math64::cos(hand.angle), s = math64::sin(hand.angle);
   const double middle = (kSide - 1) / 2.0;
   return {middle + hand.right + c * x + s * y, middle + hand.down - s * x + c * y};
 }
@@ -47,7 +48,8 @@ double distance(const Point& p, const Point& a, const Point& b) {
   const double dx = b.x - a.x, dy = b.y - a.y, length = dx * dx + dy * dy;
   const double along =
       length == 0 ? 0 : std::clamp(((p.x - a.x) * dx + (p.y - a.y) * dy) / length, 0.0, 1.0);
-  return std::hypot(p.x - a.x - along * dx, p.y - a.y - along * dy);
+  const double x = p.x - a.x - along * dx, y = p.y - a.y - along * dy;
+  return std::sqrt(x * x + y * y);
 }
 
 void draw_line(const Point& a, const Point& b, double pen, std::vector<float>& ink) {
