@@ -5,6 +5,7 @@
 #include "gradus/check/invariance.h"
 #include "gradus/engine/apply.h"
 #include "gradus/engine/backward.h"
+#include "gradus/engine/base/bits.h"
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/base/version.h"
@@ -65,3 +66,4 @@
 #include "gradus/train/optim/schedule.h"
 #include "gradus/train/progress.h"
 #include "gradus/train/trainer.h"
+#include "gradus/train/verify.h"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/io/json.h"
 #include "gradus/io/text.h"
 #include "gradus/train/distributed/shards.h"
@@ -115,11 +116,14 @@ class Replay : private Loop {
 
 std::string hash_of(const std::vector<nn::NamedTensor>& parameters) {
   constexpr const char* kDigits = "0123456789abcdef";
+  std::vector<std::uint32_t> hashes(parameters.size());
+  parallel_for(std::ssize(parameters), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      hashes[i] = hash_of(parameters[i].tensor);
+  });
   std::string text;
-  for (const nn::NamedTensor& each : parameters) {
-    const std::uint32_t hash = hash_of(each.tensor);
+  for (const std::uint32_t hash : hashes)
     for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[hash >> shift & 15u];
-  }
   return text;
 }
 

@@ -32,6 +32,7 @@ struct StepRange {
   std::int64_t first = 1, last = std::numeric_limits<std::int64_t>::max();
 };
 
+/// What verify() found.
 struct Verified {
   std::int64_t compared = 0;  // steps whose hashes were compared
   std::int64_t step = 0;      // completed steps

@@ -8,12 +8,13 @@
 
 namespace gradus {
 
+/// Whether results may depend on the machine.
 enum class Bits {
   fast,     // the fastest matmul of this machine
   portable  // the same bits on every processor, with every compiler and number of threads
 };
 
-/// Returns the current setting: set_bits(), or GRADUS_BITS=fast|portable, or fast. Throws ValueError
+/// Returns the setting of set_bits(), or of GRADUS_BITS=fast|portable, or fast. Throws ValueError
 /// if GRADUS_BITS is invalid.
 Bits bits();
 

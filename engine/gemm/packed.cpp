@@ -13,7 +13,7 @@ namespace gradus::gemm {
 namespace {
 
 // kFewRows: up to this number of rows, weights are widened in registers. kPanel: number of values
-// that are unpacked together; as floats they fill half an L2 cache. kChunks: of the rows of weights.
+// that are unpacked together; as floats they fill half an L2 cache. kChunks: chunks of all rows.
 constexpr std::int64_t kFewRows = 8, kPanel = 1 << 17, kChunks = 16;
 
 template <class Set, class S>

@@ -1,8 +1,9 @@
 // The inner loop of the built-in matmul: one tile of C, summed in registers.
 //
-// A Set is an instruction set (instruction_set.h). A tile needs two vector registers for each of its
-// `rows` rows of C, two for B, and one for a value of A. That is 14 · 2 + 3 of 32 registers with
-// AVX-512, and 6 · 2 + 3 of 16 with AVX2. Without fused multiply-add, a product needs one more.
+// A Set is an instruction set (instruction_set.h). A tile needs two vector registers for each of
+// its `rows` rows of C, two for B, and one for a value of A. That is 14 · 2 + 3 of 32 registers
+// with AVX-512, and 6 · 2 + 3 of 16 with AVX2. Without fused multiply-add, a product needs one
+// more.
 //
 // After Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication" (2008).
 #pragma once

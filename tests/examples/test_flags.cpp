@@ -50,9 +50,9 @@ const std::map<std::string, std::vector<Other>> kOfOne = {
     {"vision", {{"--optimizer", {"adamw"}}, {"--tested", {"10"}, false}, {"--patch", {"6"}}}}};
 
 /// Flags that do not affect learning, and --from and --config, which combine other flags.
-const std::set<std::string> kElsewhere = {"--help",    "--out",      "--resume",
-                                          "--minutes", "--no-trial", "--checkpoint",
-                                          "--tree",    "--from",     "--config"};
+const std::set<std::string> kElsewhere = {"--help",     "--out",        "--resume", "--minutes",
+                                          "--no-trial", "--checkpoint", "--tree",   "--from",
+                                          "--config",   "--bits"};
 
 std::string changed(const std::string& flags, const Other& other, const std::string& value) {
   std::istringstream in(flags);

@@ -97,7 +97,7 @@ TEST_CASE("a run with portable bits is verified, and a difference is named") {
   REQUIRE(here.gpt(train + "--out fast").code == 0);
   check_refused(here.gpt("verify fast"), {"--bits portable"});
   check_refused(here.gpt("train --out fast --resume --bits portable"), {"--bits portable", "fast"});
-  check_refused(here.gpt(train + "--bits exact --out other"), {"--bits exact", "portable"});
+  check_refused(here.gpt(train + "--bits exact --out other"), {"--bits", "exact", "portable"});
   check_refused(here.shell("GRADUS_BLAS=library " + Workplace::program() + " " + train +
                            "--bits portable --out other"),
                 {"GRADUS_BLAS=library", "portable"});

@@ -252,7 +252,7 @@ TEST_CASE("invalid fields of settings.json are reported by name, with a fix") {
     const std::set<std::string> old = {
         "program",    "shards",     "tokenizer_vocab", "positions", "kv_heads",  "window",
         "norm",       "activation", "qk_norm",         "bias",      "zero_init", "optimizer",
-        "checkpoint", "from",       "freeze",          "lora",      "lora_rank"};
+        "checkpoint", "from",       "freeze",          "lora",      "lora_rank", "bits"};
     if (old.count(key) == 0) check(json.dump(), {"it lacks \"" + key + "\""}, true);
   }
   check("{", {"parse error"}, true);

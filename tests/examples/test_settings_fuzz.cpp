@@ -131,6 +131,7 @@ Worst fuzz(const Application& app, std::int64_t inputs, std::uint32_t seed, bool
       const Ended ended = run_subprocess(app, here, words, kMemory);
       worst.add(app, ended, line, timed);
       // Validation cannot predict all allocations.
+      CAPTURE(line, ended.err);
       if (ended.code == 2 && ended.err.find("out of memory") == std::string::npos)
         CHECK_FALSE(fs::exists(here.directory / "run/settings.json"));
       continue;

@@ -72,8 +72,9 @@ bool standard(const std::string& name) { return name.find_first_of("/.") == std:
 /// True for platform headers, headers of optional libraries, and C headers.
 bool optional(const Source& source, const std::string& name) {
   const bool unix_only = source.path == "check/raw/words.h";
-  const bool vectors = source.path == "engine/gemm/narrow.h";  // x86-64 only
-  return (unix_only && name == "unistd.h") || (vectors && name == "immintrin.h") ||
+  const bool vectors = source.path == "engine/gemm/instruction_set.h";
+  return (unix_only && name == "unistd.h") ||
+         (vectors && (name == "immintrin.h" || name == "arm_neon.h")) ||
          (source.path == "check/raw/catch2.h" && name.rfind("catch2/", 0) == 0) ||
          (source.path == "check/c/gradus_check.h" && name == "stdint.h") ||
          source.path.rfind("check/adapters/", 0) == 0;

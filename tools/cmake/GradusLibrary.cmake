@@ -61,10 +61,10 @@ set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/base/math64.cpp APPEND PROPERTY
 set_property(SOURCE ${PROJECT_SOURCE_DIR}/engine/base/math64.cpp PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 # -g1 provides the lines of layers in traces.
 target_compile_options(gradus_small PRIVATE "$<$<NOT:$<CONFIG:Debug>>:-Os;-g1>")
-# A trace reads every value of a step, so speed matters.
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp APPEND PROPERTY
-  COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
-set_property(SOURCE ${PROJECT_SOURCE_DIR}/trace/values.cpp PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+# Traces read every value of a step, and portable runs hash every weight, so speed matters.
+set(gradus_reads_all ${PROJECT_SOURCE_DIR}/trace/values.cpp ${PROJECT_SOURCE_DIR}/train/verify.cpp)
+set_property(SOURCE ${gradus_reads_all} APPEND PROPERTY COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-O2>")
+set_property(SOURCE ${gradus_reads_all} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 # The checker has small functions that must be inlined. With -Os, checks take up to twice as long.
 # A browser downloads them, so there size comes first.
 target_compile_options(gradus PRIVATE "$<$<NOT:$<CONFIG:Debug>>:$<IF:$<BOOL:${EMSCRIPTEN}>,-Os,-O2>>")
@@ -117,17 +117,8 @@ if(GRADUS_OPENMP)
 endif()
 
 # nlohmann-json is header-only, and only io/ uses it, so projects that use Gradus do not need it.
-if(EMSCRIPTEN AND NOT nlohmann_json_DIR)
-  # Emscripten's toolchain ignores the system's headers, and /usr/include would hide its own.
-  find_path(gradus_json_include nlohmann/json.hpp HINTS /usr/local/include /usr/include
-    NO_CMAKE_FIND_ROOT_PATH)
-  if(gradus_json_include)
-    file(CREATE_LINK "${gradus_json_include}/nlohmann" "${PROJECT_BINARY_DIR}/include/nlohmann" SYMBOLIC)
-    add_library(nlohmann_json::nlohmann_json INTERFACE IMPORTED)
-    set_target_properties(nlohmann_json::nlohmann_json PROPERTIES
-      INTERFACE_INCLUDE_DIRECTORIES "${PROJECT_BINARY_DIR}/include")
-    set(nlohmann_json_FOUND TRUE)
-  endif()
+if(EMSCRIPTEN)
+  gradus_system_header(nlohmann_json::nlohmann_json nlohmann nlohmann_json_FOUND)
 else()
   find_package(nlohmann_json 3.9 QUIET)
 endif()

@@ -44,6 +44,18 @@ function(gradus_own_flags target)
   endif()
 endfunction()
 
+# gradus_system_header(TARGET FOLDER FOUND): finds a header-only library for emscripten, whose toolchain ignores
+# the system's headers. /usr/include would hide its own, so this links to the one folder.
+function(gradus_system_header target folder found)
+  find_path(gradus_${folder}_include ${folder} HINTS /usr/local/include /usr/include NO_CMAKE_FIND_ROOT_PATH)
+  if(gradus_${folder}_include)
+    file(CREATE_LINK "${gradus_${folder}_include}/${folder}" "${PROJECT_BINARY_DIR}/include/${folder}" SYMBOLIC)
+    add_library(${target} INTERFACE IMPORTED GLOBAL)
+    set_target_properties(${target} PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${PROJECT_BINARY_DIR}/include")
+    set(${found} TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
 # Optimized GCC builds use precompiled headers, and unity builds of up to eight test and program
 # sources, which halves the time. -DCMAKE_UNITY_BUILD=OFF rebuilds faster after a change. Debug and
 # clang builds use neither, to detect missing includes. ccache needs two settings for precompiled

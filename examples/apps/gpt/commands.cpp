@@ -1,7 +1,8 @@
 #include "commands.h"
 
+#include <sys/stat.h>
+
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -21,13 +22,10 @@ namespace {
 
 /// Returns "2026-03-01 14:05", or "?" if the file is missing.
 std::string when_written(const std::string& path) {
-  std::error_code error;
-  const auto time = std::filesystem::last_write_time(path, error);
-  if (error) return "?";
-  const auto since_1970 = std::filesystem::file_time_type::clock::to_sys(time).time_since_epoch();
-  const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(since_1970).count();
+  struct stat file;
+  if (stat(path.c_str(), &file) != 0) return "?";
   char words[32];
-  return {words, std::strftime(words, sizeof words, "%F %R", std::localtime(&seconds))};
+  return {words, std::strftime(words, sizeof words, "%F %R", std::localtime(&file.st_mtime))};
 }
 
 void print_files(const GptFlags& flags) {

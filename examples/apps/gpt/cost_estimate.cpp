@@ -27,7 +27,7 @@ double seconds_of(F&& work) {
 }
 
 std::vector<std::int64_t> beginning(const std::vector<std::int64_t>& tokens, std::int64_t count) {
-  return {tokens.begin(), tokens.begin() + std::min(std::ssize(tokens), count)};
+  return {tokens.begin(), tokens.begin() + std::min<std::int64_t>(std::ssize(tokens), count)};
 }
 
 /// Measures the mean time per step, excluding the first step, which allocates memory.

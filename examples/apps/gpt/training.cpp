@@ -85,7 +85,7 @@ optim::Schedule make_schedule(const GptFlags& flags) {
       flags.warmup, flags.steps, flags.final_factor);
 }
 
-Task::Task(const GptFlags& flags, const Corpus& corpus, bool load)
+GptTask::GptTask(const GptFlags& flags, const Corpus& corpus, bool load)
     : model((seed(static_cast<std::uint64_t>(flags.seed)), flags.make_model(load))),
       optimizer(make_optimizer(flags, model)),
       schedule(make_schedule(flags)),
@@ -93,14 +93,14 @@ Task::Task(const GptFlags& flags, const Corpus& corpus, bool load)
       batches(corpus.training, flags.context, flags.batch, static_cast<std::uint64_t>(flags.seed)) {
 }
 
-distributed::BatchLoss Task::loss(std::int64_t step) const {
+distributed::BatchLoss GptTask::loss(std::int64_t step) const {
   const train::Batch batch = batches.at(step);
   return model.loss(batch.x, batch.y);
 }
 
 int run_training(const GptFlags& flags, const Corpus& corpus,
                  const std::function<void(const train::Trainer&)>& begun) {
-  Task task(flags, corpus, !flags.resume);
+  GptTask task(flags, corpus, !flags.resume);
   train::Trainer trainer(task.model, *task.optimizer, task.schedule, task.options);
   if (!flags.resume && flags.writes() && !flags.from.ends_with(".gguf"))
     io::save_tokenizer(flags.tokenizer_file(), *corpus.tokenizer);

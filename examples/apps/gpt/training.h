@@ -18,9 +18,9 @@
 namespace gradus::examples {
 
 /// What a run repeats: the same flags and text give the same steps.
-struct Task {
+struct GptTask {
   /// Seeds generator(). If `load`, the model starts from flags.from.
-  Task(const GptFlags& flags, const Corpus& corpus, bool load);
+  GptTask(const GptFlags& flags, const Corpus& corpus, bool load);
   distributed::BatchLoss loss(std::int64_t step) const;
 
   nn::GPT model;

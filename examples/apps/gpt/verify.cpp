@@ -48,7 +48,7 @@ int verify(GptFlags& flags, const std::string& directory, const VerifyFlags& how
   if (!how.texts.empty()) flags.texts = how.texts;
   flags.resume = true;  // requires the run's text
   const Corpus corpus = read_corpus(flags);
-  Task task(flags, corpus, true);
+  GptTask task(flags, corpus, true);
   const train::Verified found = train::verify(
       task.model, *task.optimizer, task.schedule, task.options,
       [&](std::int64_t step) { return task.loss(step); }, steps);

@@ -125,6 +125,19 @@ TEST_CASE("an unknown or unsupported GRADUS_SIMD throws a ValueError with the fi
   }
 }
 
+TEST_CASE("GRADUS_BITS=portable selects the built-in matmul", "[process]") {
+  const auto output_with = [](const std::string& setting) {
+    return with(setting, "helper: print the active matmul backend").output;
+  };
+  const std::string portable = output_with("GRADUS_BLAS= GRADUS_BITS=portable");
+  CAPTURE(portable);
+  CHECK(portable.find("backend=builtin") != std::string::npos);
+  CHECK(portable.find("portable") != std::string::npos);
+  CHECK(output_with("GRADUS_BITS=exact").find("error=GRADUS_BITS=exact") != std::string::npos);
+  CHECK(output_with("GRADUS_BLAS=library GRADUS_BITS=portable").find("error=GRADUS_BLAS=library") !=
+        std::string::npos);
+}
+
 TEST_CASE("GRADUS_BLAS selects the matmul backend for any core type of OpenBLAS", "[process]") {
   const auto check_output = [](const std::string& setting, const std::string& what) {
     CAPTURE(setting);
