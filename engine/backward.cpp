@@ -68,7 +68,8 @@ class Walk {
   void seed(std::size_t k, const Tensor& output, const Tensor& gradient);
   void run();                // stores dy in the steps of leaves and wanted inputs
   void accumulate_leaves();  // moves dy to the leaves' grad()
-  void release();
+  void reserve_release();    // allocates the memory of release()
+  void release() noexcept;
 
   std::vector<Step> steps;  // in order of descending ids
 
@@ -78,6 +79,7 @@ class Walk {
   void visit(Step& step);
   void finish_uses(Step& step);
   void accumulate_leaf(Step& step) const;
+  Walk& outermost();
   bool find_wanted(const Step& step);
 
   std::vector<std::uint32_t> edges_;  // indices of the outputs' steps, then of each step's inputs
@@ -294,15 +296,31 @@ void Walk::accumulate_leaves() {
     if (waits(step)) accumulate_leaf(step);
 }
 
+Walk& Walk::outermost() {
+  Walk* walk = this;
+  while (walk->outer_) walk = walk->outer_;
+  return *walk;
+}
+
+/// Called before the leaves change, because nothing may fail after that.
+void Walk::reserve_release() {
+  Walk& keeper = outermost();
+  if (&keeper == this) return;
+  std::size_t count = keeper.released_.size();
+  for (const Step& step : steps)
+    if (step.node->used) count += step.node->inputs.size();
+  if (count > keeper.released_.capacity())
+    keeper.released_.reserve(std::max(count, 2 * keeper.released_.capacity()));
+}
+
 /// Releases the ops in order of ascending ids, while each node is still alive.
-void Walk::release() {
-  Walk* outermost = this;
-  while (outermost->outer_) outermost = outermost->outer_;
+void Walk::release() noexcept {
+  Walk& keeper = outermost();
   for (std::size_t i = steps.size(); i-- > 0;) {
     if (!steps[i].node->used) continue;
     for (NodePtr& input : steps[i].node->inputs) {
       NodePtr dropped = std::exchange(input, nullptr);
-      if (outermost != this) outermost->released_.push_back(std::move(dropped));
+      if (&keeper != this) keeper.released_.push_back(std::move(dropped));
     }
   }
 }
@@ -349,6 +367,7 @@ void backward(const std::vector<Tensor>& outputs, const std::vector<Tensor>& gra
   walk.mark_leaves();
   for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(k, outputs[k], first[k]);
   walk.run();
+  walk.reserve_release();
   walk.accumulate_leaves();
   walk.release();
 }
@@ -363,6 +382,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& outputs, const std::vector<T
   walk.mark_paths(inputs);
   for (std::size_t k = 0; k < outputs.size(); ++k) walk.seed(k, outputs[k], first[k]);
   walk.run();
+  walk.reserve_release();
   std::vector<Tensor> gradients;
   for (const Tensor& x : inputs) {
     const Step* step = walk.find(x.node().get());

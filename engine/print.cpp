@@ -33,6 +33,7 @@ struct Printer {
 
   std::string number(std::int64_t at) const {
     std::ostringstream one;
+    one.exceptions(std::ios::badbit);
     one.imbue(std::locale::classic());
     one << std::boolalpha << std::showpoint << (scientific ? std::scientific : std::fixed);
     one << std::setprecision(whole && !scientific ? 0 : 4) << std::setw(static_cast<int>(width));

@@ -188,6 +188,10 @@ Tensor copy(const Tensor& x) {
 
 Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : copy(x); }
 
+Tensor unshared(const Tensor& x, const Tensor& other) {
+  return x.storage() == other.storage() ? copy(x) : x;
+}
+
 Tensor convert(const Tensor& x, Dtype dtype) {
   if (dtype == x.dtype()) return x.detach();
   Tensor out = Tensor::empty(x.shape(), dtype);

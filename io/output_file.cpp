@@ -18,6 +18,34 @@ int asked(const FileChange& change) { return file_watch ? file_watch(change) : 0
 
 int cause_unless(bool good) { return good ? 0 : errno; }
 
+std::string directory_of(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+int sync_directory(const std::string& directory) {
+  int cause = asked({FileChange::sync_directory, directory});
+  if (cause != 0) return cause == kSkipped ? 0 : cause;
+  std::FILE* file = std::fopen(directory.c_str(), "rb");
+  if (file == nullptr) return errno;
+  cause = cause_unless(platform::sync_file(file));
+  std::fclose(file);
+  return cause;
+}
+
+/// A temporary file, removed at the end of the scope.
+struct Temporary {
+  std::string path;
+  bool exists = false;
+
+  void remove() {
+    if (std::exchange(exists, false)) remove_file(path);
+  }
+  ~Temporary() {
+    if (exists) std::remove(path.c_str());
+  }
+};
+
 }  // namespace
 
 int OutputFile::start(FileChange::Kind kind, const std::string& path) {
@@ -71,41 +99,35 @@ int remove_file(const std::string& path) {
   return cause != 0 ? cause : cause_unless(std::remove(path.c_str()) == 0);
 }
 
-int sync_directory_of(const std::string& path) {
-  const auto slash = path.find_last_of('/');
-  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  int cause = asked({FileChange::sync_directory, directory});
-  if (cause != 0) return cause == kSkipped ? 0 : cause;
-  std::FILE* file = std::fopen(directory.c_str(), "rb");
-  if (file == nullptr) return errno;
-  cause = cause_unless(platform::sync_file(file));
-  std::fclose(file);
-  return cause;
-}
+int sync_directory_of(const std::string& path) { return sync_directory(directory_of(path)); }
 
+// Allocates only before it creates the temporary file and after it removed it.
 void write_file_atomically(const std::string& path, const void* data, std::size_t size) {
-  std::string temporary;
+  const std::string directory = directory_of(path);
+  Temporary temporary;
   OutputFile file;
   int cause = EEXIST;  // create() fails if the file exists
   for (int i = 0; i < 10000 && cause == EEXIST; ++i) {
-    temporary = str_cat(path, ".tmp-", i);
-    cause = file.create(temporary);
+    temporary.path = str_cat(path, ".tmp-", i);
+    cause = file.create(temporary.path);
   }
-  const bool created = cause == 0;
-  if (created) {
+  temporary.exists = cause == 0;
+  if (cause == 0) {
     cause = file.write(data, size);
     if (cause == 0) cause = file.sync();
     const int at_end = file.close();
     if (cause == 0) cause = at_end;
   }
-  if (cause == 0) cause = rename_file(temporary, path);
-  if (cause != 0) {
-    if (created) remove_file(temporary);
-    const bool full = cause == ENOSPC || cause == EDQUOT;
-    fail<FileError>("cannot write ", path, ": ", std::strerror(cause), full ? " (disk full)" : "",
-                    ". The previous contents are unchanged.");
+  if (cause == 0) cause = rename_file(temporary.path, path);
+  if (cause == 0) {
+    temporary.exists = false;
+    sync_directory(directory);  // a crash could otherwise lose the new name of a complete file
+    return;
   }
-  sync_directory_of(path);  // a crash could otherwise lose the new name of a complete file
+  temporary.remove();
+  const bool full = cause == ENOSPC || cause == EDQUOT;
+  fail<FileError>("cannot write ", path, ": ", std::strerror(cause), full ? " (disk full)" : "",
+                  ". The previous contents are unchanged.");
 }
 
 }  // namespace gradus::io

@@ -14,8 +14,8 @@ namespace gradus::io {
 /// A system call that changes a file or directory.
 struct FileChange {
   enum Kind { create, open, write, sync, close, truncate, rename, remove, sync_directory } kind;
-  std::string path;
-  std::string to = {};          // new path of a rename
+  std::string_view path;
+  std::string_view to = {};     // new path of a rename
   std::string_view bytes = {};  // bytes that a write appends
   std::int64_t size = 0;        // new size of a truncate
 };

@@ -1,10 +1,9 @@
 #include "gradus/io/tokenizer.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/json.h"
 #include "gradus/io/bpe.h"
 #include "gradus/io/json.h"
 #include "gradus/io/output_file.h"
@@ -33,9 +32,16 @@ std::string Tokenizer::decode(std::span<const std::int64_t> ids) const {
 }
 
 std::string Tokenizer::json_of(const std::map<std::string, std::string>& fields) {
-  nlohmann::json made = fields;
-  made[kTokenizerKey] = kTokenizerFormat;
-  return made.dump(2) + "\n";
+  std::map<std::string, std::string> values = {
+      {std::string(kTokenizerKey), std::to_string(kTokenizerFormat)}};
+  for (const auto& [key, value] : fields) append_json(values[key], value);
+  std::string json;
+  for (const auto& [key, value] : values) {
+    json += json.empty() ? "{\n  " : ",\n  ";
+    append_json(json, key);
+    json += ": " + value;
+  }
+  return json + "\n}\n";
 }
 
 CharTokenizer::CharTokenizer(std::string_view text) {

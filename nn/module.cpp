@@ -107,15 +107,15 @@ StateDict Module::state_dict() const {
 }
 
 void Module::load_state_dict(const StateDict& tensors, bool strict) {
-  std::ostringstream problems;
+  std::string problems;
   StateDict own = state_dict();
   for (const auto& [name, target] : own) {
     const auto given = tensors.find(name);
     if (given == tensors.end()) {
-      if (strict) problems << "\n  missing     " << name << " " << target.shape();
+      if (strict) problems += str_cat("\n  missing     ", name, " ", target.shape());
     } else if (given->second.shape() != target.shape()) {
-      problems << "\n  mismatched  " << name << ": expected " << target.shape() << ", got "
-               << given->second.shape();
+      problems += str_cat("\n  mismatched  ", name, ": expected ", target.shape(), ", got ",
+                          given->second.shape());
     }
   }
   std::set<std::string> known;  // includes tied names, which files may also contain
@@ -128,39 +128,51 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
         first.emplace(member.parameter()->node().get(), name).first->second;
     const auto one = tensors.find(original), other = tensors.find(name);
     if (one != tensors.end() && other != tensors.end() && !same(one->second, other->second))
-      problems << "\n  tied        " << original << " and " << name
-               << " are one tensor in the model, but their given values differ";
+      problems += str_cat("\n  tied        ", original, " and ", name,
+                          " are one tensor in the model, but their given values differ");
   });
   for (const auto& [name, tensor] : tensors)
     if (strict && !known.contains(name))
-      problems << "\n  unexpected  " << name << " " << tensor.shape();
-  require<ShapeError>(problems.str().empty(), "load_state: the tensors do not fit ", type_name(),
-                      ":", problems.str());
+      problems += str_cat("\n  unexpected  ", name, " ", tensor.shape());
+  require<ShapeError>(problems.empty(), "load_state: the tensors do not fit ", type_name(), ":",
+                      problems);
 
   const NoGrad off;
-  for (auto& [name, target] : own)
-    if (const auto given = tensors.find(name); given != tensors.end()) target.copy_(given->second);
+  std::vector<std::pair<Tensor, Tensor>> copies;  // to, from: copying them allocates nothing
+  for (const auto& [name, target] : own)
+    if (const auto given = tensors.find(name); given != tensors.end())
+      copies.emplace_back(target, kernel::unshared(given->second, target));
+  for (auto& [target, given] : copies) target.copy_(given);
 }
 
 void Module::train(bool on) {
   for (const auto& [name, module] : named_modules()) module->training_ = on;
 }
 
+/// Converts everything before it replaces anything, so nothing changes if memory runs out.
 void Module::to(Dtype dtype) {
+  struct Replacement {
+    Tensor* member;
+    Tensor tensor;
+  };
+  std::vector<Replacement> replacements;
+  std::vector<Node::Extra*> replaced;
   std::map<const Node*, Tensor> converted;  // tied parameters stay tied
   each_member("", [&](const std::string&, const Member& member) {
     if (Tensor* b = member.buffer(); b && b->defined() && is_float(b->dtype()))
-      *b = kernel::convert(*b, dtype);
+      replacements.push_back({b, kernel::convert(*b, dtype)});
     Tensor* p = member.parameter();
     if (!p || !p->defined() || p->dtype() == dtype) return;
     Tensor& now = converted[p->node().get()];
     if (!now.defined()) {
       now = parameter(kernel::convert(*p, dtype)).requires_grad_(p->requires_grad());
       now.node()->extra().tied = p->node()->extra().tied;
-      p->node()->extra().replaced = true;
+      replaced.push_back(&p->node()->extra());
     }
-    *p = now;
+    replacements.push_back({p, now});
   });
+  for (Node::Extra* extra : replaced) extra->replaced = true;
+  for (Replacement& each : replacements) *each.member = std::move(each.tensor);
 }
 
 std::unique_ptr<Module> Module::empty_like() const {
@@ -217,6 +229,7 @@ void Module::freeze(bool frozen) {
 
 std::string Module::summary() {
   std::ostringstream out;
+  out.exceptions(std::ios::badbit);
   out << type_name() << ": " << parameter_count() << " parameters\n";
   const auto add = [&out](const auto& again, Module& module, const std::string& indent) -> void {
     for (const Member& member : module.members()) {

@@ -33,8 +33,8 @@ Tensor scaled_and_shifted(const Tensor& xhat, const Tensor& weight, const Tensor
   return y;
 }
 
-void update_running(Tensor& running, const Tensor& seen, double momentum) {
-  if (running.defined()) running.copy_(running + (seen - running) * momentum);
+Tensor moved_toward(const Tensor& running, const Tensor& seen, double momentum) {
+  return running.defined() ? running + (seen - running) * momentum : Tensor();
 }
 
 }  // namespace
@@ -65,12 +65,15 @@ Tensor batch_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, Ten
                       "so its variance is undefined. Train with two or more values, or evaluate.");
   const Tensor rows = reshape(channels, {x.size(1), n});
   const Tensor normalized = reshape(layer_norm(rows, {}, {}, eps), channels.shape());
-  if (n > 0) {
+  const Tensor y = scaled_and_shifted(transpose(normalized, 0, 1), weight, bias);
+  if (n > 0) {  // last and together, so that a failure changes neither average
     const NoGrad off;
-    update_running(running_mean, mean(rows, 1), momentum);
-    update_running(running_var, var(rows, 1, false, 1), momentum);
+    const Tensor new_mean = moved_toward(running_mean, mean(rows, 1), momentum),
+                 new_var = moved_toward(running_var, var(rows, 1, false, 1), momentum);
+    if (new_mean.defined()) running_mean.copy_(new_mean);
+    if (new_var.defined()) running_var.copy_(new_var);
   }
-  return scaled_and_shifted(transpose(normalized, 0, 1), weight, bias);
+  return y;
 }
 
 }  // namespace gradus

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <sstream>
 
 #include "gradus/engine/base/error.h"
@@ -33,7 +34,13 @@ MetricsLog::MetricsLog(const std::string& path, std::int64_t keep_bytes)
                      ")");
 }
 
-MetricsLog::~MetricsLog() { flush(); }
+MetricsLog::~MetricsLog() {
+  try {
+    flush();
+  } catch (const std::bad_alloc&) {
+    partial_ = true;  // resuming truncates the file
+  }
+}
 
 void MetricsLog::write(const std::vector<Field>& fields, const std::string& weights) {
   std::string line = "{";
@@ -52,22 +59,32 @@ std::int64_t MetricsLog::flush() {
   return saved_;
 }
 
+/// Returns false if the file cannot be truncated; resuming then removes the partial line.
+bool MetricsLog::drop_partial_line() {
+  if (partial_) partial_ = io::truncate_file(path_, saved_) != 0;
+  return !partial_;
+}
+
 void MetricsLog::append(bool sync) {
+  drop_partial_line();
+  partial_ = true;
   int cause = file_.write(waiting_.data(), waiting_.size());
   if (cause == 0 && sync) cause = file_.sync();
   if (cause == 0) {
+    partial_ = false;
     saved_ += static_cast<std::int64_t>(waiting_.size());
     waiting_.clear();
     complaint_.clear();
     return;
   }
   complaint_ = str_cat("cannot write ", path_, ": ", std::strerror(cause));
-  io::truncate_file(path_, saved_);  // removes a partial line; if this fails, resuming removes it
+  drop_partial_line();
 }
 
 std::vector<std::pair<double, double>> read_metric(const std::string& path,
                                                    const std::string& name) {
   std::istringstream lines(io::read_text(path));
+  lines.exceptions(std::ios::badbit);  // without it, lines would be missing if memory runs out
   std::vector<std::pair<double, double>> out;
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {

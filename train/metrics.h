@@ -30,10 +30,12 @@ class MetricsLog {
 
  private:
   void append(bool sync);
+  bool drop_partial_line();
 
   std::string path_;
   io::OutputFile file_;
   std::int64_t saved_ = 0;
+  bool partial_ = false;  // the file may have bytes after saved_
   std::string waiting_;
   std::string complaint_;
 };

@@ -115,10 +115,9 @@ std::optional<Rescale> TimeBudget::fit(std::int64_t step, double left, double t)
 std::string TimeBudget::state() const {
   State now = now_;
   now.seconds = seconds();
-  std::ostringstream out;
-  out << now.steps << ' ' << now.every << ' ' << now.from << ' ' << now.steps_seen;
-  for (const double* each : now.doubles()) out << ' ' << bit_cast<std::int64_t>(*each);
-  return out.str();
+  std::string out = str_cat(now.steps, ' ', now.every, ' ', now.from, ' ', now.steps_seen);
+  for (const double* each : now.doubles()) out += str_cat(' ', bit_cast<std::int64_t>(*each));
+  return out;
 }
 
 bool TimeBudget::load_state(const std::string& text) {

@@ -15,6 +15,7 @@ namespace gradus::check {
 inline std::string number(double value, int digits) {
   if (value != value) return "nan";  // ignore the sign of a NaN
   std::ostringstream text;
+  text.exceptions(std::ios::badbit);
   text.imbue(std::locale::classic());
   text.precision(digits);
   text << value;

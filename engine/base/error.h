@@ -31,10 +31,11 @@ extern std::atomic<std::string (*)()> error_context;
 /// Optional callback that receives the message before an exception is thrown.
 extern std::atomic<void (*)(const std::string& what)> on_error;
 
-/// Concatenates the parts of an error message.
+/// Concatenates the parts of a text. Throws std::bad_alloc if memory runs out.
 template <class... Parts>
 std::string str_cat(const Parts&... parts) {
   std::ostringstream out;
+  out.exceptions(std::ios::badbit);  // without it, the text would end early without an error
   out.imbue(std::locale::classic());
   (out << ... << parts);
   return out.str();

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 #endif
@@ -131,6 +132,8 @@ class ThreadPool {
     try {
       std::thread(start).detach();
     } catch (const std::system_error&) {
+      return false;
+    } catch (const std::bad_alloc&) {
       return false;
     }
     asked_for_ = workers;

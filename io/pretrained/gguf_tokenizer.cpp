@@ -1,14 +1,14 @@
 // Converts GGUF tokenizers to tokenizer.json, and reads chat templates.
-#include <nlohmann/json.hpp>
+#include <string_view>
+#include <unordered_set>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/json.h"
 #include "gradus/io/pretrained/pretrained_tokenizer.h"
 #include "gradus/io/text.h"
 
 namespace gradus::io {
 namespace {
-
-using nlohmann::json;
 
 struct Known {
   const char* pre;      // value of tokenizer.ggml.pre
@@ -27,31 +27,42 @@ const Known& known_as(const std::string& pre, const std::string& name) {
                   quote(pre));
 }
 
-json pre_tokenizer_of(const Known& known) {
-  json steps = json::array();
-  if (known.digits) steps.push_back({{"type", "Digits"}, {"individual_digits", true}});
-  if (known.pattern)
-    steps.push_back({{"type", "Split"},
-                     {"pattern", {{"Regex", known.pattern}}},
-                     {"behavior", "Isolated"},
-                     {"invert", false}});
-  steps.push_back({{"type", "ByteLevel"},
-                   {"add_prefix_space", false},
-                   {"trim_offsets", true},
-                   {"use_regex", known.pattern == nullptr}});
-  return {{"type", "Sequence"}, {"pretokenizers", steps}};
+std::string quoted(const std::string& text) {
+  std::string json;
+  append_json(json, text);
+  return json;
 }
 
-json template_of(std::int64_t id, const std::vector<std::string>& tokens, const std::string& name) {
+std::string quoted(const std::vector<std::string>& texts) {
+  std::string json = "[";
+  for (const std::string& each : texts) {
+    if (json.size() > 1) json += ',';
+    append_json(json, each);
+  }
+  return json + "]";
+}
+
+std::string pre_tokenizer_of(const Known& known) {
+  std::string steps;
+  if (known.digits) steps += R"({"type":"Digits","individual_digits":true},)";
+  if (known.pattern)
+    steps += R"({"type":"Split","pattern":{"Regex":)" + quoted(known.pattern) +
+             R"(},"behavior":"Isolated","invert":false},)";
+  steps += R"({"type":"ByteLevel","add_prefix_space":false,"trim_offsets":true,"use_regex":)" +
+           std::string(known.pattern ? "false}" : "true}");
+  return R"({"type":"Sequence","pretokenizers":[)" + steps + "]}";
+}
+
+std::string template_of(std::int64_t id, const std::vector<std::string>& tokens,
+                        const std::string& name) {
   require<FileError>(0 <= id && id < std::ssize(tokens), name,
                      ": tokenizer.ggml.bos_token_id must be between 0 and ", std::ssize(tokens) - 1,
                      ", got ", id);
-  const std::string& token = tokens[static_cast<std::size_t>(id)];
-  return {{"type", "TemplateProcessing"},
-          {"single",
-           {{{"SpecialToken", {{"id", token}, {"type_id", 0}}}},
-            {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
-          {"special_tokens", {{token, {{"id", token}, {"ids", {id}}, {"tokens", {token}}}}}}};
+  const std::string token = quoted(tokens[static_cast<std::size_t>(id)]);
+  return R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":)" + token +
+         R"(,"type_id":0}},{"Sequence":{"id":"A","type_id":0}}],"special_tokens":{)" + token +
+         R"(:{"id":)" + token + R"(,"ids":[)" + std::to_string(id) + R"(],"tokens":[)" + token +
+         "]}}}";
 }
 
 }  // namespace
@@ -68,34 +79,34 @@ PretrainedTokenizer PretrainedTokenizer::of_gguf(const std::map<std::string, Fac
   const auto& types = fact<std::vector<std::int64_t>>(facts, key("token_type"), name);
   require<FileError>(types.size() == tokens.size(), name, ": tokenizer.ggml.token_type has ",
                      types.size(), " entries for ", tokens.size(), " tokens");
-  json vocab = json::object(), added = json::array();
+  const auto& merges = fact<std::vector<std::string>>(facts, key("merges"), name);
+  std::string vocab, added;
+  std::unordered_set<std::string_view> seen;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    const bool fresh = vocab.emplace(tokens[i], i).second;
-    if (!fresh) fail<FileError>(name, ": the token ", quote(tokens[i]), " appears twice");
+    if (!seen.insert(tokens[i]).second)
+      fail<FileError>(name, ": the token ", quote(tokens[i]), " appears twice");
+    require<FileError>(is_utf8(tokens[i]), name, ": the token ", quote(tokens[i]), " is not UTF-8");
+    const std::string token = quoted(tokens[i]), id = std::to_string(i);
+    vocab += (vocab.empty() ? "" : ",") + token + ":" + id;
     if (types[i] == 3 || types[i] == 4)  // control or user-defined
-      added.push_back({{"id", i}, {"content", tokens[i]}, {"special", types[i] == 3}});
+      added += (added.empty() ? "{\"id\":" : ",{\"id\":") + id + ",\"content\":" + token +
+               (types[i] == 3 ? ",\"special\":true}" : ",\"special\":false}");
   }
-  json made = {{"version", "1.0"},
-               {"added_tokens", added},
-               {"pre_tokenizer", pre_tokenizer_of(known)},
-               {"decoder", {{"type", "ByteLevel"}}},
-               {"model",
-                {{"type", "BPE"},
-                 {"ignore_merges", known.whole_first},
-                 {"vocab", vocab},
-                 {"merges", fact<std::vector<std::string>>(facts, key("merges"), name)}}}};
-  if (known.nfc) made["normalizer"] = {{"type", "NFC"}};
+  for (const std::string& each : merges)
+    require<FileError>(is_utf8(each), name, ": the merge ", quote(each), " is not UTF-8");
+  std::string made = R"({"version":"1.0","added_tokens":[)" + added + R"(],"pre_tokenizer":)" +
+                     pre_tokenizer_of(known) + R"(,"decoder":{"type":"ByteLevel"},)" +
+                     R"("model":{"type":"BPE","ignore_merges":)" +
+                     (known.whole_first ? "true" : "false") + R"(,"vocab":{)" + vocab +
+                     R"(},"merges":)" + quoted(merges) + "}";
+  if (known.nfc) made += R"(,"normalizer":{"type":"NFC"})";
   const bool begins = facts.contains(key("add_bos_token"))
                           ? fact<bool>(facts, key("add_bos_token"), name)
                           : known.begins;
   if (begins)
-    made["post_processor"] =
-        template_of(fact<std::int64_t>(facts, key("bos_token_id"), name), tokens, name);
-  try {
-    return parse(made.dump(), name);
-  } catch (const json::exception& e) {
-    fail<FileError>(name, ": the tokenizer is not UTF-8 (", abbreviate(e.what()), ")");
-  }
+    made += R"(,"post_processor":)" +
+            template_of(fact<std::int64_t>(facts, key("bos_token_id"), name), tokens, name);
+  return parse(made + "}", name);
 }
 
 ChatTemplate::ChatTemplate(std::string_view text, const std::string& name) {

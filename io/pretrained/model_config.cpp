@@ -1,13 +1,15 @@
 // Reads and writes config.json. Reading rejects keys that are neither used nor harmless.
 #include "gradus/io/pretrained/model_config.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
+#include <cstddef>
+#include <initializer_list>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "gradus/engine/base/error.h"
+#include "gradus/engine/base/json.h"
 #include "gradus/io/pieces.h"
 #include "gradus/io/text.h"
 
@@ -196,7 +198,44 @@ nn::BlockOptions encoder_block(Asked& config) {
           .norm_eps = config.number("layer_norm_eps", 1e-12)};
 }
 
-using Written = nlohmann::ordered_json;
+/// The JSON text of a value in an object.
+struct Field {
+  std::string json;
+  Field(std::nullptr_t) : json("null") {}
+  Field(bool value) : json(value ? "true" : "false") {}
+  Field(std::int64_t value) : json(std::to_string(value)) {}
+  Field(double value) {
+    append_json(json, value);
+    if (json.find_first_of(".e") == std::string::npos) json += ".0";
+  }
+  Field(const std::string& text) { append_json(json, text); }
+  Field(const char* text) { append_json(json, text); }
+};
+
+/// An object, written as text because nlohmann::json may end the program if memory runs out.
+class Written {
+ public:
+  Written(std::initializer_list<std::pair<std::string, Field>> fields = {}) : fields_(fields) {}
+  void add(const std::string& key, const Field& field) { fields_.emplace_back(key, field); }
+  std::string text(const std::string& indent = "") const {
+    std::string out = "{";
+    for (const auto& [key, field] : fields_) {
+      out += (out.size() > 1 ? ",\n" : "\n") + indent + "  ";
+      append_json(out, key);
+      out += ": " + field.json;
+    }
+    return out + (fields_.empty() ? "}" : "\n" + indent + "}");
+  }
+
+ private:
+  std::vector<std::pair<std::string, Field>> fields_;
+};
+
+Field list_of(const std::string& text) {
+  Field list = text;
+  list.json = "[\n    " + list.json + "\n  ]";
+  return list;
+}
 
 /// True for options with as many key heads as query heads, the default head width, biases and layer
 /// norms.
@@ -215,7 +254,7 @@ Written gpt2_config(const nn::GPTOptions& o) {
       "with layer norms, biases, as many key heads as query heads, and no window. ",
       "For the llama format, use --positions rotary --norm rms --activation swiglu.");
   return {{"model_type", "gpt2"},
-          {"architectures", {"GPT2LMHeadModel"}},
+          {"architectures", list_of("GPT2LMHeadModel")},
           {"vocab_size", o.vocab},
           {"n_positions", o.context},
           {"n_embd", block.width},
@@ -250,7 +289,7 @@ Written llama_config(const nn::GPTOptions& o) {
           "blocks with RMS norms, swiglu (--activation), and rotary pairs half a head apart");
   const std::string type = llama_type(o);
   Written config = {{"model_type", type},
-                    {"architectures", {kLlamas.at(type)}},
+                    {"architectures", list_of(kLlamas.at(type))},
                     {"vocab_size", o.vocab},
                     {"max_position_embeddings", o.context},
                     {"hidden_size", block.width},
@@ -263,24 +302,26 @@ Written llama_config(const nn::GPTOptions& o) {
                     {"rms_norm_eps", block.norm_eps},
                     {"rope_theta", block.head.rotary.base},
                     {"tie_word_embeddings", o.tied}};
-  if (type == "llama") config["mlp_bias"] = block.bias;
+  if (type == "llama") config.add("mlp_bias", block.bias);
   if (type == "llama" || type == "qwen3")
-    config["attention_bias"] = block.head.out_bias.value_or(block.bias);
-  if (o.window > 0) config["sliding_window"] = o.window;
+    config.add("attention_bias", block.head.out_bias.value_or(block.bias));
+  if (o.window > 0) config.add("sliding_window", o.window);
   if (type != "llama" && type != "mistral") {
-    config["use_sliding_window"] = o.window > 0;
-    config["max_window_layers"] = o.window > 0 ? 0 : o.layers;  // earlier layers have no window
+    config.add("use_sliding_window", o.window > 0);
+    config.add("max_window_layers", o.window > 0 ? 0 : o.layers);  // earlier layers have no window
   }
   return config;
 }
 
-Written labels(std::int64_t classes) {
-  Written names = Written::object();
-  for (std::int64_t i = 0; i < classes; ++i) names[std::to_string(i)] = str_cat("LABEL_", i);
-  return names;
+Field labels(std::int64_t classes) {
+  Written names;
+  for (std::int64_t i = 0; i < classes; ++i) names.add(std::to_string(i), str_cat("LABEL_", i));
+  Field field = nullptr;
+  field.json = names.text("  ");
+  return field;
 }
 
-std::string text_of(const Written& config) { return config.dump(2) + "\n"; }
+std::string text_of(const Written& config) { return config.text() + "\n"; }
 
 }  // namespace
 
@@ -350,7 +391,7 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
           "config_of: albert shares one block and projects its embeddings, and bert does neither, ",
           "but this model does only one. Set both options, or neither.");
   Written config = {{"model_type", o.shared ? "albert" : "bert"},
-                    {"architectures", {architecture}},
+                    {"architectures", list_of(architecture)},
                     {"vocab_size", o.vocab},
                     {"max_position_embeddings", o.context},
                     {"num_hidden_layers", o.layers},
@@ -360,12 +401,12 @@ std::string config_of(const nn::BERTOptions& o, const std::string& architecture,
                     {"type_vocab_size", o.segments},
                     {"hidden_act", name_of(*block.activation)},
                     {"layer_norm_eps", block.norm_eps}};
-  if (o.shared) config["embedding_size"] = *o.embedding_width;
-  if (classes > 0) config["id2label"] = labels(classes);
+  if (o.shared) config.add("embedding_size", *o.embedding_width);
+  if (classes > 0) config.add("id2label", labels(classes));
   if (o.padding_idx)
-    config["pad_token_id"] = *o.padding_idx;
+    config.add("pad_token_id", *o.padding_idx);
   else
-    config["pad_token_id"] = nullptr;
+    config.add("pad_token_id", nullptr);
   return text_of(config);
 }
 
@@ -376,7 +417,7 @@ std::string config_of(const nn::VisionTransformerOptions& o) {
       "config_of: ViT requires pre-norm blocks with layer norms, biases, and as many key heads ",
       "as query heads");
   return text_of({{"model_type", "vit"},
-                  {"architectures", {"ViTForImageClassification"}},
+                  {"architectures", list_of("ViTForImageClassification")},
                   {"image_size", o.size},
                   {"patch_size", o.patch},
                   {"num_channels", o.channels},

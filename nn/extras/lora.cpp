@@ -1,6 +1,8 @@
 #include "gradus/nn/extras/lora.h"
 
 #include <cmath>
+#include <memory>
+#include <utility>
 
 #include "gradus/engine/grad_mode.h"
 #include "gradus/nn/init.h"
@@ -50,8 +52,7 @@ std::vector<std::string> add_adapters(Module& module, const std::string& pattern
   });
   require(!names.empty(), "add_adapters: no linear layer matches \"", pattern,
           "\". Layers: ", all.empty() ? "none" : all.front() + " …");
-  for (const NamedTensor& each : module.parameters())
-    if (!is_adapter(each.name)) Tensor(each.tensor).requires_grad_(false);
+  std::vector<std::pair<Linear*, std::unique_ptr<LoRAAdapter>>> made;
   each_linear(module, [&](const std::string& name, Linear& linear) {
     if (!matches(pattern, name)) return;
     const std::int64_t out = linear.weight.size(0), in = linear.weight.size(1);
@@ -61,9 +62,15 @@ std::vector<std::string> add_adapters(Module& module, const std::string& pattern
     init::normal_(adapter->a, 0, 1 / std::sqrt(static_cast<double>(in)));
     adapter->b = parameter(zeros({out, options.rank}, dtype));
     adapter->scale = full({}, options.alpha / static_cast<double>(options.rank), dtype);
-    adapter->inner = std::move(linear.provider);
-    linear.provider = std::move(adapter);
+    made.emplace_back(&linear, std::move(adapter));
   });
+  std::vector<NamedTensor> frozen = module.parameters();
+  for (NamedTensor& each : frozen)
+    if (!is_adapter(each.name)) each.tensor.requires_grad_(false);
+  for (auto& [linear, adapter] : made) {  // allocates nothing, so all layers change or none
+    adapter->inner = std::move(linear->provider);
+    linear->provider = std::move(adapter);
+  }
   return names;
 }
 

@@ -33,6 +33,7 @@ std::vector<std::string> expand(std::string pattern, std::int64_t number, const 
   if (open == std::string::npos) return {pattern};
   std::vector<std::string> names;
   std::istringstream choices(pattern.substr(open + 1, close - open - 1));
+  choices.exceptions(std::ios::badbit);
   for (std::string choice; std::getline(choices, choice, '|');)
     names.push_back(pattern.substr(0, open) + choice + pattern.substr(close + 1));
   return names;
@@ -120,6 +121,7 @@ std::string find(const std::string& name, const WeightMap& map, const TensorRead
 std::string problems_of(const std::vector<Link>& links, const Own& own, const WeightMap& map,
                         const TensorReader& theirs) {
   std::ostringstream problems;
+  problems.exceptions(std::ios::badbit);
   std::set<std::string> filled, used;
   for (const Link& link : links) {
     filled.insert(link.ours.begin(), link.ours.end());

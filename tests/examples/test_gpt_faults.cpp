@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <string>
 
 #include "gradus/tests/examples/gpt_program.h"
@@ -96,6 +97,61 @@ TEST_CASE("a full disk ends a run in one line, and the saved state resumes") {
                  " 2>all; code=$?; tail -n 1 all >&2; exit $code");
   check_refused(none, {"none/checkpoint.safetensors"});
   CHECK(here.gpt("train text.txt --out none --no-trial --steps 1 " + kSmall).code == 0);
+}
+
+TEST_CASE("a --lora or --freeze pattern that matches nothing leaves no directory behind") {
+  const Workplace here;
+  for (const std::string flag : {"--lora", "--freeze"}) {
+    check_refused(here.gpt("train text.txt --out run --no-trial " + kSmall + flag + " nothing"),
+                  {"nothing"});
+    CHECK_FALSE(fs::exists(here.directory / "run"));
+  }
+}
+
+/// Trains with `flags`, stops the run with signals at random times, and resumes it until it is
+/// complete. Its files must equal those of an undisturbed run.
+void check_stops(const std::string& program, const std::string& flags, const std::string& resume) {
+  constexpr int kMost = 300;  // attempts; the last one is undisturbed
+  INFO(program);
+  const Workplace here;
+  const std::string train = "'" GRADUS_BINARY_DIR "/" + program + "' train ";
+  const Outcome whole = here.shell(train + flags + " --out whole");
+  INFO(whole.err);
+  REQUIRE(whole.code == 0);
+  std::uint64_t random = 1;
+  const auto next = [&] {
+    random = random * 6364136223846793005U + 1442695040888963407U;
+    return random >> 33U;
+  };
+  int stops = 0;
+  for (int attempt = 0, code = -1; code != 0;) {
+    const bool saved = fs::exists(here.directory / "run/checkpoint.safetensors");
+    if (!saved) fs::remove_all(here.directory / "run");
+    const std::string run = train + (saved ? resume + " --resume" : flags) + " --out run";
+    const char* const signal = (const char* const[]){"TERM", "INT", "KILL"}[next() % 3];
+    const double seconds =
+        0.001 * static_cast<double>(20 + next() % (200 + 50 * std::uint64_t(attempt++)));
+    const std::string stop = "sleep " + std::to_string(seconds) + "; kill -" + signal + " $p; ";
+    const Outcome ended = here.shell(run + " & p=$!; " + (attempt < kMost ? stop : "") + "wait $p");
+    INFO(signal << " after " << seconds << " s: " << ended.err);
+    REQUIRE((ended.code == 0 || ended.code == 130 || ended.code == 143 || ended.code == 137));
+    stops += ended.code != 0;
+    code = ended.code;
+  }
+  check_same(here, "run", "whole");
+  for (const auto& entry : fs::directory_iterator(here.directory / "run"))
+    CHECK(entry.path().filename().string().find(".tmp-") == std::string::npos);
+  WARN(program << ": " << stops << " stops");
+}
+
+TEST_CASE("runs that signals stop at random times end with the weights of an undisturbed run",
+          "[.nightly]") {
+  const std::string small = "--threads 1 --layers 1 --heads 2 --width 8 --batch 4 --dropout 0.1 ";
+  check_stops("gpt", "text.txt --no-trial --steps 1500 --eval-every 100 --dropout 0.1 " + kSmall,
+              "--threads 1 --no-trial");
+  check_stops("translate", small + "--steps 1500 --eval-every 300 --task dates --examples 40",
+              "--threads 1");
+  check_stops("vision", small + "--steps 1500 --eval-every 300 --patch 8", "--threads 1");
 }
 
 }  // namespace

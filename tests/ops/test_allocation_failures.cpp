@@ -1,7 +1,10 @@
 // Fails the k-th allocation of every op and layer, for each k. Afterwards memory must be freed,
 // gradients must be unchanged, and the next call must produce the same bits.
+#include <new>
+
 #include "gradus/engine/backward.h"
 #include "gradus/engine/base/memory.h"
+#include "gradus/engine/base/parallel.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/failing_memory.h"
@@ -57,9 +60,9 @@ bool same(const Pass& a, const Pass& b) {
   return true;
 }
 
-/// For each k from `first` to `last` − 1, makes the k-th allocation fail. Stops when a run has
-/// fewer than k allocations.
-std::string check_failures(const Sample& sample, int first, int last) {
+/// Fails each allocation of a sample's pass. Even ones run with gradients from an earlier pass.
+/// Returns a complaint, or "" and adds to `count`.
+std::string check_failures(const Sample& sample, std::int64_t& count) {
   const Inputs x = leaves_of(sample);
   Tensor dy;
   {
@@ -68,50 +71,105 @@ std::string check_failures(const Sample& sample, int first, int last) {
     dy = upstream_for(sample.f(x).detach());
   }
   const Pass right = result_of(sample, x, dy);
-  for (int k = first; k < last; ++k) {
+  const auto set_grads = [&](bool present) {
+    for (const Tensor& each : x)
+      if (each.requires_grad())
+        Tensor(each).set_grad(present ? Tensor::empty_like(each).fill_(0.25) : Tensor());
+  };
+  for (int k = 1;; ++k) {
     const std::string at = "allocation " + std::to_string(k) + ": ";
-    const std::int64_t live = memory::usage().live_bytes;
-    bool failed = false;
+    const bool accumulates = k % 2 == 0;
+    set_grads(accumulates);
+    const std::int64_t bytes = memory::usage().live_bytes, objects = live_objects();
+    bool failed = false, thrown = false;
     {
       const FailAt fail(k);
       try {
         run_pass(sample, x, dy, nullptr);
       } catch (const MemoryError&) {
+        thrown = true;
+      } catch (const std::bad_alloc&) {
+        thrown = true;
       }
       failed = fail.failed();
     }
-    if (failed)
-      for (const Tensor& each : x)
-        if (each.grad().defined()) return at + "a leaf has a gradient after the failure";
-    for (const Tensor& each : x)
-      if (each.requires_grad()) Tensor(each).set_grad({});
-    if (memory::usage().live_bytes != live) return at + "memory was not freed";
+    if (thrown) {
+      if (memory::usage().live_bytes != bytes) return at + "tensor memory was not freed";
+      if (live_objects() != objects) return at + "objects were not deleted";
+      for (const Tensor& each : x) {
+        if (each.grad().defined() != (accumulates && each.requires_grad()))
+          return at + "a leaf has another gradient after the failure";
+        if (!each.grad().defined()) continue;
+        for (const double value : numbers(each.grad()))
+          if (value != 0.25) return at + "a gradient has changed";
+      }
+      ++count;
+    }
+    set_grads(false);
     if (!same(result_of(sample, x, dy), right)) return at + "the next run gives other bits";
     if (!failed) return "";
   }
-  return "";
 }
 
-void check_all(int first, int last) {
-  std::size_t checked = 0;
+void check_all() {
+  int samples = 0;
+  std::int64_t count = 0;
   for (const Sample& sample : all_samples()) {
     if (sample.large) continue;
     INFO(sample.op << ": " << sample.what);
-    CHECK(check_failures(sample, first, last) == "");
-    ++checked;
+    CHECK(check_failures(sample, count) == "");
+    ++samples;
   }
-  CHECK(checked > 100);
+  CHECK(samples > 100);
+  WARN(count << " failed allocations in " << samples << " samples");
 }
 
 }  // namespace
 
 TEST_CASE("a failed allocation in any sample leaves memory and gradients unchanged", "[slow]") {
-  check_all(1, 33);
+  check_all();
 }
 
-TEST_CASE("a late failed allocation in any sample leaves memory and gradients unchanged",
-          "[.nightly]") {
-  check_all(33, 2000);
+TEST_CASE("a failed allocation in any thread of a loop reaches the caller") {
+  const int before = num_threads();
+  set_num_threads(4);
+  const auto loop = [](std::vector<std::int64_t>& sums) {
+    parallel_for(64, 1, [&](std::int64_t begin, std::int64_t) {
+      const std::vector<std::int64_t> own(100, begin);
+      sums[static_cast<std::size_t>(begin)] = own.back();
+    });
+  };
+  std::vector<std::int64_t> right(64), sums(64);
+  loop(right);  // starts the threads
+  for (int k = 1; counts_new && k <= 64; ++k) {
+    bool thrown = false;
+    {
+      const FailAt fail(k);
+      try {
+        loop(sums);
+      } catch (const std::bad_alloc&) {
+        thrown = true;
+      }
+    }
+    REQUIRE(thrown);
+  }
+  loop(sums);
+  CHECK(sums == right);
+  set_num_threads(before);
+}
+
+TEST_CASE("a loop runs without new threads if memory runs out while they start") {
+  const int before = num_threads();
+  set_num_threads(7);
+  std::vector<int> visited(64);
+  {
+    const FailAt fail(1, FailAt::from_then_on);
+    parallel_for(64, 1, [&](std::int64_t begin, std::int64_t) {
+      visited[static_cast<std::size_t>(begin)] = 1;
+    });
+  }
+  CHECK(visited == std::vector<int>(64, 1));
+  set_num_threads(before);
 }
 
 }  // namespace gradus::testing::test_allocation_failures

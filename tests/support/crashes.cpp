@@ -225,8 +225,8 @@ void put_files(const std::string& directory, const Files& files) {
 std::vector<Change> changes_of(const std::function<void()>& work) {
   std::vector<Change> changes;
   const Watching watching([&](const io::FileChange& change) {
-    changes.push_back(
-        {change.kind, change.path, change.to, std::string(change.bytes), change.size});
+    changes.push_back({change.kind, std::string(change.path), std::string(change.to),
+                       std::string(change.bytes), change.size});
     return 0;
   });
   work();

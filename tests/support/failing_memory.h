@@ -1,17 +1,29 @@
 // Requires linking failing_memory.cpp.
 #pragma once
 
+#include <cstdint>
+
 namespace gradus::testing {
 
-/// Makes the k-th tensor allocation of its lifetime throw MemoryError, once.
+/// True if FailAt also counts operator new. Sanitizers have their own.
+extern const bool counts_new;
+
+/// Makes the k-th allocation of its lifetime fail, in any thread: a tensor's throws MemoryError,
+/// and operator new throws std::bad_alloc. Use no assertions during its lifetime, because they
+/// allocate.
 class FailAt {
  public:
-  explicit FailAt(int k);
+  enum Mode { once, from_then_on };
+  explicit FailAt(int k, Mode mode = once);
   ~FailAt();
   FailAt(const FailAt&) = delete;
   FailAt& operator=(const FailAt&) = delete;
 
-  bool failed() const;
+  bool failed() const;  // an allocation has failed
+  int count() const;    // allocations so far
 };
+
+/// Returns the number of objects of operator new that were not deleted. 0 with a sanitizer.
+std::int64_t live_objects();
 
 }  // namespace gradus::testing

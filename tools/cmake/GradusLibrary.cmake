@@ -11,7 +11,7 @@ list(FILTER gradus_sources EXCLUDE REGEX "/trace/on_request[.]cpp$")  # gradus::
 # checker, which gpt does not need.
 set(gradus_fast_sources ${gradus_sources})
 list(FILTER gradus_fast_sources INCLUDE REGEX
-  "^${PROJECT_SOURCE_DIR}/((engine|ops)/|train/optim/(muon|optim_rules|stages)[.]cpp$)")
+  "^${PROJECT_SOURCE_DIR}/((engine|ops)/|train/optim/(ema|muon|optim_rules|stages)[.]cpp$)")
 set(gradus_check_sources ${gradus_sources})
 list(FILTER gradus_check_sources INCLUDE REGEX "^${PROJECT_SOURCE_DIR}/check/")
 list(REMOVE_ITEM gradus_sources ${gradus_fast_sources} ${gradus_check_sources})

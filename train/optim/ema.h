@@ -16,8 +16,8 @@ class EMA {
   EMA(const EMA&) = delete;
   EMA& operator=(const EMA&) = delete;
 
-  void update();  // call after optimizer.step()
-  void swap();    // exchanges average and weights
+  void update();  // call after optimizer.step(); allocates nothing
+  void swap();    // exchanges average and weights; allocates nothing
 
   /// RAII guard under which the model has the averaged weights. Has no effect before the first
   /// update().

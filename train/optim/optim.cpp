@@ -55,6 +55,20 @@ void check_state(const char* what, const nn::StateDict& given, const nn::StateDi
     require<ShapeError>(own.contains(name), what, " state: this ", what, " has no ", name);
 }
 
+/// Copies of tensors. run() allocates nothing, so it copies all or none.
+class Copies {
+ public:
+  void add(const Tensor& target, const Tensor& source) {
+    all_.emplace_back(target, kernel::unshared(source, target));
+  }
+  void run() {
+    for (auto& [target, source] : all_) target.copy_(source);
+  }
+
+ private:
+  std::vector<std::pair<Tensor, Tensor>> all_;  // target, source
+};
+
 }  // namespace
 
 Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double weight_decay,
@@ -181,23 +195,30 @@ void Optimizer::load_state_dict(const nn::StateDict& given) {
   for (const Slot& slot : slots_)
     for (const auto& [name, tensor] : slot.state) own[name] = slot.parameter;
   check_state("optimizer", given, own);
-  for (Slot& slot : slots_)
-    for (auto& [name, tensor] : slot.state)
-      tensor.copy_(part_of(kernel::contiguous(given.at(name)), slot.begin, slot.end));
-  steps_ = given.at("step").item<std::int64_t>();
+  const auto steps = given.at("step").item<std::int64_t>();
+  Copies copies;
+  for (const Slot& slot : slots_)
+    for (const auto& [name, tensor] : slot.state)
+      copies.add(tensor, part_of(kernel::contiguous(given.at(name)), slot.begin, slot.end));
+  copies.run();
+  steps_ = steps;
 }
 
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
   check_state(what, given, own);
-  for (const auto& [name, target] : own) Tensor(target).copy_(given.at(name));
+  Copies copies;
+  for (const auto& [name, target] : own) copies.add(target, given.at(name));
+  copies.run();
 }
 
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit) {
   require(limit > 0, "clip_grad_value: the limit must be positive, got ", limit);
   const NoGrad off;
-  for (nn::NamedTensor each : parameters)
+  std::vector<std::pair<Tensor, Tensor>> clipped;  // parameter, gradient
+  for (const nn::NamedTensor& each : parameters)
     if (each.tensor.grad().defined())
-      each.tensor.set_grad(clamp(each.tensor.grad(), -limit, limit));
+      clipped.emplace_back(each.tensor, clamp(each.tensor.grad(), -limit, limit));
+  for (auto& [parameter, gradient] : clipped) parameter.set_grad(gradient);
 }
 
 std::vector<Group> no_decay_on_1d(const std::vector<nn::NamedTensor>& parameters,

@@ -78,7 +78,7 @@ class Optimizer {
   void set_learning_rate(double learning_rate);  // sets it for every group
 
   /// Returns "step" and state tensors such as "exp_avg.blocks.0.…". Loading throws ShapeError if a
-  /// name, shape or dtype differs; nothing has then changed.
+  /// name, shape or dtype differs. After an exception, nothing has changed.
   nn::StateDict state_dict() const;
   void load_state_dict(const nn::StateDict& state);
 
@@ -193,10 +193,11 @@ class Lion : public Optimizer {
 };
 
 /// Copies `given` into `own`. `what` names the owner in errors. Throws ShapeError if a name, shape
-/// or dtype differs; nothing has then been copied.
+/// or dtype differs. After an exception, nothing has been copied.
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own);
 
-/// Clamps gradients to [−limit, limit]. Call between backward() and step().
+/// Clamps gradients to [−limit, limit]. Call between backward() and step(). After an exception, no
+/// gradient has changed.
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit);
 
 /// Returns two groups: matrices with weight decay, and parameters with at most one axis (biases,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <sstream>
 #include <unordered_map>
 
 #include "gradus/engine/base/error.h"
@@ -79,9 +78,8 @@ Corpus read_corpus(const GptFlags& flags) {
   std::string text = joined_texts(flags, corpus.not_text), held_out;
   const bool tenth = flags.validation.empty(), learns = flags.tokenizer_vocab > 0;
   if (!tenth) held_out = read_nonempty(flags.validation);
-  std::ostringstream digits;
-  digits << std::hex << std::setfill('0') << std::setw(16) << digest(held_out, digest(text));
-  corpus.digest = digits.str();
+  corpus.digest =
+      str_cat(std::hex, std::setfill('0'), std::setw(16), digest(held_out, digest(text)));
   require<FileError>(!flags.resume || corpus.digest == flags.text_digest, flags.out,
                      ": was trained on another text (digest ", flags.text_digest,
                      ") than these files contain now (", corpus.digest,

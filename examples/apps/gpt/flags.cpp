@@ -16,6 +16,7 @@
 #include "gradus/io/text.h"
 #include "gradus/nn/extras/lora.h"
 #include "gradus/nn/extras/packing.h"
+#include "gradus/nn/init.h"
 #include "gradus/nn/pattern.h"
 
 namespace gradus::examples {
@@ -250,6 +251,12 @@ nn::GPT GptFlags::make_model(bool load) const {
   std::istringstream patterns(freeze);
   for (std::string each; std::getline(patterns, each, ',');) nn::freeze(made, each);
   return made;
+}
+
+void GptFlags::check_patterns() const {
+  if (lora.empty() && freeze.empty()) return;
+  const nn::init::Skip no_values;  // large models remain untouched, so they take no memory
+  static_cast<void>(make_model(false));
 }
 
 std::string GptFlags::non_default_options() const {

@@ -56,6 +56,8 @@ class GptFlags : public ModelFlags {
   nn::GPTOptions model() const;
   /// Loads `from`, or draws random weights. Applies --freeze and --lora.
   nn::GPT make_model(bool load) const;
+  /// Throws ValueError if --freeze or --lora matches no layer.
+  void check_patterns() const;
   /// Returns a text such as ", rotary positions, 2 key heads".
   std::string non_default_options() const;
   std::string tokenizer_file() const { return out + "/tokenizer.json"; }

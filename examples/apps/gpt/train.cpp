@@ -116,7 +116,10 @@ int train(GptFlags& flags) {
   const bool asked = !flags.config.empty();
   const Corpus corpus = read_corpus(flags);
   take_text(flags, corpus);
-  if (!lock) lock.emplace(flags.begin());
+  if (!lock) {
+    flags.check_patterns();
+    lock.emplace(flags.begin());
+  }
   describe_text_and_model(corpus, flags,
                           flags.resume ? "as in the run"
                           : asked      ? "as requested"
