@@ -112,6 +112,7 @@ TEST_CASE("a --lora or --freeze pattern that matches nothing leaves no directory
 /// complete. Its files must equal those of an undisturbed run.
 void check_stops(const std::string& program, const std::string& flags, const std::string& resume) {
   constexpr int kMost = 300;  // attempts; the last one is undisturbed
+  constexpr const char* kSignals[] = {"TERM", "INT", "KILL"};
   INFO(program);
   const Workplace here;
   const std::string train = "'" GRADUS_BINARY_DIR "/" + program + "' train ";
@@ -128,7 +129,7 @@ void check_stops(const std::string& program, const std::string& flags, const std
     const bool saved = fs::exists(here.directory / "run/checkpoint.safetensors");
     if (!saved) fs::remove_all(here.directory / "run");
     const std::string run = train + (saved ? resume + " --resume" : flags) + " --out run";
-    const char* const signal = (const char* const[]){"TERM", "INT", "KILL"}[next() % 3];
+    const char* const signal = kSignals[next() % 3];
     const double seconds =
         0.001 * static_cast<double>(20 + next() % (200 + 50 * std::uint64_t(attempt++)));
     const std::string stop = "sleep " + std::to_string(seconds) + "; kill -" + signal + " $p; ";
