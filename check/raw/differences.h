@@ -342,8 +342,8 @@ class JacobianColumn {
 };
 
 /// Measures all outputs with a series of steps, the largest first, for an element of the given size
-/// and the unit of its input. JacobianColumn uses powers of two; these steps are none, so they sample
-/// a wave at other points. Costs about 70 calls of f, or half as many if `few`.
+/// and the unit of its input. Unlike those of JacobianColumn, no step is a power of two, so they
+/// sample a wave at other points. Costs about 70 calls of f, or half as many if `few`.
 inline std::vector<std::vector<Slope>> slopes_at_other_steps(const LineFunction& f, double x,
                                                              double size, double unit, bool few,
                                                              const Values& y, Goal goal) {
