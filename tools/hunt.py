@@ -11,11 +11,12 @@
                                     Exit code 1 if one prints something else
       --write                       writes their outputs to the pages
 
-`run` needs the wheel of gradus_check and pytest."""
+`run` needs the wheel of gradus_check and pytest. Wrong arguments and damaged files: one line and exit code 2."""
 import argparse
 import collections
 import fnmatch
 import importlib.metadata
+import importlib.util
 import json
 import os
 import re
@@ -30,6 +31,10 @@ PROGRAM = re.compile(r"```(python|cpp)\n(.*?)```\n\n```text\n(.*?)```", re.S)
 VERDICTS = ("found", "internal", "documented", "convention", "edge", "misuse", "checker")
 
 
+class Problem(Exception):
+    """Ends the program with this message."""
+
+
 def installed(name):
     try:
         return importlib.metadata.version(name)
@@ -38,6 +43,10 @@ def installed(name):
 
 
 def run(packages, args):
+    if importlib.util.find_spec("gradus_check") is None:
+        raise Problem("run needs the Python package gradus_check, which is not installed here")
+    if args.sources and not args.sources.is_dir():
+        raise Problem(f"--sources {args.sources} is not a directory")
     args.results.mkdir(parents=True, exist_ok=True)
     for name, package in packages.items():
         version = installed(package.get("distribution", name))
@@ -58,6 +67,11 @@ def run(packages, args):
 
 def count(packages, args):
     """Prints a row per package. Every finding needs a verdict in the package's triage."""
+    if not args.results.is_dir():
+        raise Problem(f"--results {args.results} is not a directory. hunt.py run writes it")
+    missing = [name for name in args.names if not (args.results / f"{name}.jsonl").exists()]
+    if missing and args.command == "count":
+        raise Problem(f"{args.results / missing[0]}.jsonl does not exist. hunt.py run {missing[0]} writes it")
     columns = ["functions", "samples", "pass", "fail", "inconclusive"]
     print(f"{'package':22}" + "".join(f"{c:>13}" for c in columns) + "  findings")
     total, classes, untriaged = collections.Counter(), collections.Counter(), []
@@ -65,7 +79,7 @@ def count(packages, args):
         path = args.results / f"{name}.jsonl"
         if not path.exists():
             continue
-        entries = [json.loads(line) for line in path.read_text().splitlines()]
+        entries = entries_of(path)
         functions = [e for e in entries if e["event"] == "function"]
         row = [len(functions), *(sum(f[k] for f in functions) for k in ("samples", "PASS", "FAIL", "INCONCLUSIVE"))]
         verdicts = collections.Counter()
@@ -83,6 +97,18 @@ def count(packages, args):
     for each in untriaged:
         print("no verdict on " + each)
     return 1 if untriaged or classes["checker"] else 0
+
+
+def entries_of(path):
+    """The entries of a .jsonl file."""
+    entries = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            entries.append(json.loads(line))
+            entries[-1]["event"]
+        except (ValueError, TypeError, KeyError):
+            raise Problem(f"{path}, line {number}: not an entry of hunt. Delete the file and run hunt.py again") from None
+    return entries
 
 
 def verdict_of(triage, key):
@@ -142,25 +168,42 @@ def printed_by(language, program):
         return done.stdout + (done.stderr.strip().splitlines()[-1] + "\n" if done.returncode else "")
 
 
+def seconds(text):
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError
+    return value
+
+
 def main():
     parser = argparse.ArgumentParser(prog="hunt.py", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("command", choices=["run", "count", "programs"])
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--sources", type=Path, metavar="DIR")
-    parser.add_argument("--budget", type=float, default=300, metavar="SECONDS")
+    parser.add_argument("--budget", type=seconds, default=300, metavar="SECONDS")
     parser.add_argument("--results", type=Path, default=ROOT / "build" / "hunt", metavar="DIR")
     parser.add_argument("--write", action="store_true")
     args = parser.parse_intermixed_args()
     if args.command == "programs":
+        if args.names:
+            parser.error(f"programs runs all pages and takes no name, not {args.names[0]}")
         return programs(args)
-    import tomllib  # of Python 3.11
+    try:
+        import tomllib
+    except ImportError:
+        parser.error(f"{args.command} needs Python 3.11 or later, not {sys.version.split()[0]}")
     packages = tomllib.loads((FOUND / "packages.toml").read_text())
     unknown = [n for n in args.names if n not in packages]
     if unknown:
         parser.error(f"{unknown[0]} is not in docs/found/packages.toml")
     packages = {n: packages[n] for n in args.names} if args.names else packages
-    return {"run": run, "count": count}[args.command](packages, args)
+    try:
+        return {"run": run, "count": count}[args.command](packages, args)
+    except Problem as problem:
+        parser.error(str(problem))
+    except OSError as error:  # such as a directory that must not be written
+        parser.error(f"{error.filename}: {error.strerror}")
 
 
 if __name__ == "__main__":

@@ -121,21 +121,35 @@ class CheckedFunction {
 
   std::vector<Slope> column_of(std::size_t k, const Move& move, Goal goal,
                                const RawOptions& options) {
-    const Values& x = inputs_[k].values;
-    const double at = move.along() ? 0 : x[*move.element];
-    const double unit = move.along() ? 1 : unit_of(at, rms(x));
-    const LineFunction line = line_of(k, move);
-    goal.unit = at != 0 ? std::abs(at) : unit;
+    const auto [at, unit] = prepare(k, move, goal);
     // Far from 0 a function may saturate, and at 0 its terms may cancel. Assumes terms of size 1.
     if (at == 0 || std::abs(at) > 1.0 / 32)
       goal.terms = f_.ulp * std::min(largest_of(measured_), 1.0);
-    if (move.along()) goal.natural = 1 / std::max(largest_of(move.direction), 1e-300);
+    const LineFunction line = line_of(k, move);
     std::vector<Slope> slopes = JacobianColumn(line, at, unit, measured_, goal).measure();
     // The derivative under test is also rounded, so allow four roundings.
     for (Slope& s : slopes)
       if (f_.reference) s.noise += 4 * f_.ulp * std::abs(s.value);
     if (!move.along()) apply_conventions(options.kinks, k, at, slopes);
     return slopes;
+  }
+
+  /// Returns [step][output]. The steps along a direction also suit its smallest element.
+  std::vector<std::vector<Slope>> columns_at_other_steps(std::size_t k, const Move& move, bool few,
+                                                         Goal goal) {
+    const auto [at, unit] = prepare(k, move, goal);
+    double smallest = goal.unit;
+    for (std::size_t i = 0; i < move.direction.size(); ++i)
+      if (const double x = std::abs(inputs_[k].values[i] / move.direction[i]); x > 0)
+        smallest = std::min(smallest, x);
+    return slopes_at_other_steps(line_of(k, move), at, smallest, unit, few, measured_, goal);
+  }
+
+  /// The size of what a move changes: an element, or 1 for a direction.
+  double size_of(std::size_t k, const Move& move) const {
+    Goal goal;
+    prepare(k, move, goal);
+    return goal.unit;
   }
 
   std::vector<Slope> column_of(const std::vector<Place>& places, Goal goal) {
@@ -172,6 +186,16 @@ class CheckedFunction {
     return differs + (goes_on ? ", and they move in one direction, so it keeps state between calls "
                                 "(a running mean, a counter). Reset the state for each call"
                               : ". Fix the random seed, and keep no state between calls");
+  }
+
+  /// Returns the element of a move and the unit of its steps. Sets the units of the goal.
+  std::pair<double, double> prepare(std::size_t k, const Move& move, Goal& goal) const {
+    const Values& x = inputs_[k].values;
+    const double at = move.along() ? 0 : x[*move.element];
+    const double unit = move.along() ? 1 : unit_of(at, rms(x));
+    goal.unit = at != 0 ? std::abs(at) : unit;
+    if (move.along()) goal.natural = 1 / std::max(largest_of(move.direction), 1e-300);
+    return {at, unit};
   }
 
   LineFunction line_of(std::size_t k, const Move& move) {

@@ -341,4 +341,70 @@ class JacobianColumn {
   bool small_ = false;         // the unit is much smaller than the natural size
 };
 
+/// Measures all outputs with a series of steps, the largest first, for an element of the given size
+/// and the unit of its input. Unlike those of JacobianColumn, no step is a power of two, so they
+/// sample a wave at other points. Costs about 70 calls of f, or half as many if `few`.
+inline std::vector<std::vector<Slope>> slopes_at_other_steps(const LineFunction& f, double x,
+                                                             double size, double unit, bool few,
+                                                             const Values& y, Goal goal) {
+  goal.one_sided = true;
+  constexpr double smallest = 0x1p-42;
+  const double shrink = few ? 0.09 * 0.09 : 0.09;
+  std::vector<std::vector<Slope>> result;
+  double h = std::numeric_limits<double>::infinity();
+  for (const double start : {std::max(goal.natural, unit), unit, size})
+    for (h = std::min(h, 16 * goal.first * start); h > smallest * start; h *= shrink) {
+      result.push_back(slopes_at(f, x, h, y, goal));
+      for (Slope& s : result.back()) s.step = h;
+    }
+  return result;
+}
+
+/// True if the failure of a depends on the step with which n was measured. `others` are slopes at
+/// other steps. One of these holds:
+/// - A slope contradicts n by more than their estimates, and accepts a. Larger steps count only if
+///   fewer than two smaller ones confirm n.
+/// - No slope confirms n: none agrees with n and excludes a.
+/// - n has no correct digit, though rounding is small, and a smaller step contradicts n or accepts
+///   a, or the slope grows and grows: oscillations, or an infinite derivative nearby.
+/// - The values of f are stairs as high as the rounding of 1, as of log(1 - ε), which hide a.
+inline bool depends_on_step(double a, const Slope& n, const std::vector<Slope>& others, double size,
+                            const Goal& goal) {
+  const Tolerance& t = goal.tolerance;
+  const auto accepts = [&](const Slope& s) {
+    return judge(a, s, goal.scale, t).verdict != Verdict::fail;
+  };
+  const auto rounded = [](const Slope& s) { return s.estimate() <= 1e3 * s.noise; };
+  int confirmed = 0, confirmed_below = 0, growing = 0;
+  bool contradicted = false, contradicted_above = false, lost = false;
+  bool flat = false, rises = n.value != 0;
+  double before = n.value;
+  for (const Slope& s : others) {
+    if (!s.finite()) continue;
+    const bool constant = s.value == 0 && s.change == 0 && s.jitter == 0, below = s.step < n.step;
+    flat = flat || constant;
+    rises = rises || !constant;
+    if (below && !rounded(s)) {
+      growing = s.value * before > 0 && std::abs(s.value) > 2 * std::abs(before) ? growing + 1 : 0;
+      before = s.value;
+      lost = lost || accepts(s) || growing == 3;
+    }
+    // Terms of f that are larger than f may hide a change within such a small step.
+    const bool too_small = constant && s.step < 0x1p-33 * size;
+    if (too_small || !smooth(s, goal)) continue;
+    const double apart = std::max(n.lower() - s.value, s.value - n.upper());
+    if (apart > t.safety * (s.estimate() + n.estimate())) {
+      (below ? contradicted : contradicted_above) |= accepts(s);
+      lost = lost || below;
+    } else if (!accepts(s)) {
+      ++confirmed;
+      confirmed_below += below ? 1 : 0;
+    }
+  }
+  if (contradicted || (contradicted_above && confirmed_below < 2)) return true;
+  if (confirmed == 0 && !n.kink) return true;
+  if (lost && !n.kink && !rounded(n) && !resolved(n, goal.scale, t)) return true;
+  return flat && rises && std::abs(a - n.value) * n.step <= t.safety * goal.ulp;
+}
+
 }  // namespace gradus::check

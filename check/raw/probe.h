@@ -27,8 +27,9 @@ struct Probe {
 struct Move {
   std::optional<std::size_t> element = {};  // empty: moves along `direction`
   Values direction = {};
-  std::vector<Slope> slopes = {};  // [probe]
-  double largest = 0;              // largest measured derivative of an output
+  std::vector<Slope> slopes = {};   // [probe]
+  double largest = 0;               // largest measured derivative of an output
+  std::vector<bool> unsteady = {};  // [probe]: a failure depends on the step; empty: not measured
 
   bool along() const { return !element; }
   double of(const Values& gradient) const {
@@ -100,13 +101,17 @@ inline Slope scaled(const Slope& s, double w) {
 inline Slope contract(const std::vector<Slope>& column, const Probe& probe) {
   if (!probe.dense()) return scaled(column[*probe.row], probe.weight[0]);
   Slope sum{.value = 0};
-  double noise2 = 0, jitter2 = 0;
+  double noise2 = 0, jitter2 = 0, largest = 0;
   for (std::size_t i = 0; i < column.size(); ++i) {
     const Slope& s = column[i];
     const double w = probe.weight[i], m = std::abs(w);
     if (w == 0) continue;
     sum.value += w * s.value;
     sum.change += w * s.change;
+    if (m * s.size() >= largest) {
+      largest = m * s.size();
+      sum.step = s.step;
+    }
     sum.left += std::min(w * s.lower(), w * s.upper());
     sum.right += std::max(w * s.lower(), w * s.upper());
     sum.kink = sum.kink || s.kink;
@@ -123,6 +128,29 @@ inline std::vector<Slope> contracted(const std::vector<Slope>& column,
                                      const std::vector<Probe>& probes) {
   std::vector<Slope> result(probes.size());
   for (std::size_t p = 0; p < probes.size(); ++p) result[p] = contract(column, probes[p]);
+  return result;
+}
+
+/// Returns the slope of a probe at each of the other steps. In a sum, an output that is not smooth
+/// at a step has its usual slope; for the largest output, the gap counts as an error.
+inline std::vector<Slope> contracted(const std::vector<std::vector<Slope>>& others,
+                                     const std::vector<Slope>& usual, const Probe& probe) {
+  std::size_t largest = 0;
+  for (std::size_t i = 1; i < usual.size() && probe.dense(); ++i)
+    if (std::abs(probe.weight[i]) * usual[i].size() >
+        std::abs(probe.weight[largest]) * usual[largest].size())
+      largest = i;
+  std::vector<Slope> result;
+  for (std::vector<Slope> other : others) {
+    const double step = other.empty() ? 0 : other[0].step;
+    for (std::size_t i = 0; i < other.size() && probe.dense(); ++i) {
+      if (smooth(other[i], {})) continue;
+      if (i != largest) other[i] = usual[i];
+      if (i == largest) other[i].jitter = std::max(other[i].jitter, other[i].gap());
+    }
+    result.push_back(contract(other, probe));
+    result.back().step = step;
+  }
   return result;
 }
 

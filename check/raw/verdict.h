@@ -28,7 +28,8 @@
 //   |a - n|  <=  rtol·|n|  +  atol·S  +  20·estimate                                          (1)
 //   20·estimate  <=  max(0.1·|n|, 1e-5·S)                                                     (2)
 //
-// FAIL          (1) does not hold, or a is not finite.
+// FAIL          (1) does not hold, or a is not finite. Other steps confirm it (depends_on_step in
+//               differences.h).
 // PASS          (1) and (2) hold; or only rounding makes n inexact (|six - four| <= 1e3 roundings),
 //               no larger step is better, and |a - n| <= 5 estimates, or |a| <= 5 estimates and
 //               |n| <= 20 estimates.

@@ -212,8 +212,13 @@ class VjpCheck {
       if (worst.finding.verdict != Verdict::pass && budget_.over() && summary.wrong > 0) {
         worst.finding.verdict = Verdict::inconclusive;  // other elements are known to be wrong
       } else if (worst.finding.verdict != Verdict::pass) {
-        numeric.moves[m].slopes = contracted(measure(k, numeric.moves[m], true), probes_);
+        const std::vector<Slope> column = measure(k, numeric.moves[m], true);
+        numeric.moves[m].slopes = contracted(column, probes_);
         worst = judge_move(k, m);
+        if (worst.finding.verdict == Verdict::fail) {
+          try_other_steps(k, m, column);
+          worst = judge_move(k, m);
+        }
       }
       count(summary, k, m, worst);
       if (worst.finding.verdict == Verdict::pass) continue;
@@ -342,16 +347,48 @@ class VjpCheck {
       const bool seen = resolved(n, scale[probe.dense()], goal_.tolerance);
       if (!std::isfinite(a) && (move.blind() || (std::isinf(a) && !seen)))
         result.verdict = Verdict::inconclusive;
+      const bool unsteady =
+          result.verdict == Verdict::fail && !move.unsteady.empty() && move.unsteady[p];
+      if (unsteady) result.verdict = Verdict::inconclusive;
       // If all rows are compared, weighted sums add no information.
       if (all_rows_ && probe.dense() && result.verdict == Verdict::inconclusive) continue;
       const double excess = result.error / result.allowed;
       Mismatch now{located(k, report_.inputs[k], move), m, p,
                    std::isfinite(excess) ? excess : std::numeric_limits<double>::max()};
       describe_numbers(now.finding, a, n, probe, result);
+      if (unsteady)
+        now.finding.note =
+            "the difference quotient depends on the step. Possible reasons: a pole, oscillations, "
+            "or a function that is constant by rounding. Choose other values";
       if (!probe.dense()) locate_output(now.finding, *probe.row);
       if (worst.finding.verdict == Verdict::pass || worse_than(now, worst)) worst = std::move(now);
     }
     return worst;
+  }
+
+  /// Finds the failures of a move that other steps do not confirm. `column` has its usual slopes.
+  void try_other_steps(std::size_t k, std::size_t m, const std::vector<Slope>& column) {
+    Numeric& numeric = numeric_[k];
+    Move& move = numeric.moves[m];
+    const auto others = function_.columns_at_other_steps(k, move, budget_.limited(), goal_);
+    std::vector<bool> unsteady;
+    bool unsteady_row = false;
+    for (std::size_t p = 0; p < probes_.size(); ++p) {
+      const Probe& probe = probes_[p];
+      const double a = move.of(probe.answer[k]);
+      Goal goal = goal_;
+      goal.scale = numeric.scale(move, probe.dense());
+      goal.tolerance = tolerance_of(k, move, probe);
+      const bool fails =
+          judge(a, move.slopes[p], goal.scale, goal.tolerance).verdict == Verdict::fail;
+      // If all rows are compared, a sum shows no more than they do.
+      const bool follows = all_rows_ && probe.dense() && unsteady_row;
+      unsteady.push_back(
+          fails && (follows || depends_on_step(a, move.slopes[p], contracted(others, column, probe),
+                                               function_.size_of(k, move), goal)));
+      unsteady_row = unsteady_row || (unsteady.back() && !probe.dense());
+    }
+    move.unsteady = std::move(unsteady);
   }
 
   void check_neighborhood() {
