@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -161,12 +162,13 @@ class ThreadPool {
   std::atomic<Loop*> job_{nullptr};
 };
 
-/// Never destroyed, because its threads wait in it until the process ends.
+/// Never destroyed, because its threads wait in it until the process ends. Allocates nothing.
 ThreadPool& pool() {
+  alignas(ThreadPool) static std::byte memory[sizeof(ThreadPool)];
   static ThreadPool& only = *[] {
     std::atexit([] { pool().wait_until_started(); });
     pthread_atfork(nullptr, nullptr, [] { pool().reset_after_fork(); });
-    return new ThreadPool;
+    return new (memory) ThreadPool;
   }();
   return only;
 }
