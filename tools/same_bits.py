@@ -95,7 +95,9 @@ def build(name, *options, before=()):
     for command in [[*before, "cmake", "-G", "Ninja", *options, "-DGRADUS_BUILD_TESTS=OFF",
                      "-DGRADUS_BUILD_EXAMPLES=ON", "-B", str(folder)],
                     ["cmake", "--build", str(folder), "--target", "gpt", "-j", str(os.cpu_count() or 1)]]:
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        # Debian's emscripten needs its own modules of Node.js.
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True,
+                              env={"NODE_PATH": "/usr/share/nodejs"} | os.environ)
         if done.returncode != 0:
             sys.exit(f"same_bits: {' '.join(command)} failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
     return folder
@@ -115,8 +117,9 @@ def other_platforms(run):
     cross = missing("aarch64-linux-gnu-g++", "qemu-aarch64")
     yield "aarch64 (qemu)", cross or (lambda: train(
         run, build("aarch64", "--preset", "aarch64"), ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]))
-    yield "WebAssembly (Node.js)", missing("emcmake", "node") or (lambda: train(
-        run, None, program=["node", str(build("wasm", "--preset", "wasm", before=["emcmake"]) / "gpt.js")]))
+    # Emscripten's loader takes a fetch of Node.js for a browser's.
+    yield "WebAssembly (Node.js)", missing("emcmake", "node") or (lambda: train(run, None, program=[
+        "node", "--no-experimental-fetch", str(build("wasm", "--preset", "wasm", before=["emcmake"]) / "gpt.js")]))
 
 
 def main():
