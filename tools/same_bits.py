@@ -26,8 +26,9 @@ RUNS = {
     "toy": ["gpt", "train", str(TEXT), "--config", "toy", "--steps", "20", "--eval-every", "20", "--dropout", "0.1",
             "--shards", "4", "--no-trial"],
     "cpu": ["gpt", "train", str(TEXT), "--config", "cpu", "--steps", "200", "--eval-every", "200", "--dropout", "0.1",
-            "--shards", "4", "--no-trial"],
-    "translate": ["translate", "train", "--steps", "200", "--eval-every", "200", "--dropout", "0.1", "--shards", "4"],
+            "--shards", "4", "--batch", "3", "--no-trial"],
+    "translate": ["translate", "train", "--steps", "200", "--eval-every", "200", "--dropout", "0.1", "--shards", "4",
+                  "--batch", "8"],
 }
 # Several processes on this machine, which talk over shared memory and loopback.
 MPI_OPTIONS = ["--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca",
