@@ -21,6 +21,9 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "mpi"))
+from run import OPTIONS as MPI_OPTIONS  # noqa: E402  (shared memory and loopback)
+
 TEXT = ROOT / "examples" / "data" / "prose.txt"
 RUNS = {
     "toy": ["gpt", "train", str(TEXT), "--config", "toy", "--steps", "20", "--eval-every", "20", "--dropout", "0.1",
@@ -30,9 +33,6 @@ RUNS = {
     "translate": ["translate", "train", "--steps", "200", "--eval-every", "200", "--dropout", "0.1", "--shards", "4",
                   "--batch", "8"],
 }
-# Several processes on this machine, which talk over shared memory and loopback.
-MPI_OPTIONS = ["--oversubscribe", "--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca",
-               "btl_vader_single_copy_mechanism", "none", "--mca", "oob_tcp_if_include", "lo"]
 MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 OURS = ("GRADUS_", "OMP_", "OPENBLAS_")
 
@@ -131,8 +131,7 @@ def main():
     asked = parser.parse_args()
     folder = asked.build.resolve()
     if not (folder / RUNS[asked.run][0]).exists():
-        sys.exit(f"same_bits: {folder} has no program {RUNS[asked.run][0]}. Build it first, or name a folder with "
-                 "--build.")
+        parser.error(f"{folder} has no program {RUNS[asked.run][0]}. Build it, or name another folder with --build")
     rows = [*rows_of_build(asked.run, folder, asked.quick)]
     if asked.run == "toy" and not asked.quick:
         rows += other_platforms(asked.run)

@@ -142,4 +142,5 @@ def main():
         {"bits": bits, "gpt": gpt, "kill": kill}.get(arguments.case, fault)(Runs(arguments, pathlib.Path(folder)))
 
 
-main()
+if __name__ == "__main__":
+    main()
