@@ -76,7 +76,8 @@ TEST_CASE("a run with portable bits is verified, and a difference is named") {
     CHECK(same.out.find("same") == 0);
     CHECK(same.out.find("30") != std::string::npos);
   }
-  CHECK(here.gpt("verify run --steps 10-12").out.find("3 of 12") != std::string::npos);
+  CHECK(here.gpt("verify run --steps 10-12").out.find("each of 3 steps, of 12") !=
+        std::string::npos);
   here.shell("mv text.txt moved.txt");
   check_refused(here.gpt("verify run"), {"text.txt"});
   CHECK(here.gpt("verify run moved.txt --steps 5").code == 0);

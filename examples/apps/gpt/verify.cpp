@@ -63,7 +63,7 @@ int verify(GptFlags& flags, const std::string& directory, const VerifyFlags& how
                  static_cast<long long>(found.compared));
     return 128 + interrupt_signal;
   }
-  std::printf("same: all weights after %lld of %lld steps\n",
+  std::printf("same: the weights after each of %lld steps, of %lld repeated\n",
               static_cast<long long>(found.compared), static_cast<long long>(found.step));
   return 0;
 }
