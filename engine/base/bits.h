@@ -18,7 +18,7 @@ enum class Bits {
 /// if GRADUS_BITS is invalid.
 Bits bits();
 
-/// Sets it for this process. Call it before computing.
+/// Sets the bits of this process. Call it before computing.
 void set_bits(Bits bits);
 
 }  // namespace gradus

@@ -114,6 +114,7 @@ GRADUS_ALWAYS_INLINE void dot_block(std::int64_t k, const RowsOf<T>& x, const Ro
     }
 }
 
+/// Dot products that are summed at the same time: eight vectors in total.
 template <class Set>
 inline constexpr int kSums = 8 * Set::bytes / 64;
 

@@ -117,7 +117,7 @@ if(GRADUS_OPENMP)
 endif()
 
 # nlohmann-json is header-only, and only io/ uses it, so projects that use Gradus do not need it.
-if(EMSCRIPTEN)
+if(EMSCRIPTEN AND NOT nlohmann_json_DIR)
   gradus_system_header(nlohmann_json::nlohmann_json nlohmann nlohmann_json_FOUND)
 else()
   find_package(nlohmann_json 3.9 QUIET)
