@@ -29,6 +29,7 @@ inline std::ostream& operator<<(std::ostream& out, Dtype dtype) { return out << 
 /// True for the differentiable types, f32 and f64.
 constexpr bool is_float(Dtype dtype) { return dtype == Dtype::f32 || dtype == Dtype::f64; }
 
+/// The dtype of values of the type T, like Dtype::f32 of float.
 template <class T>
 inline constexpr Dtype dtype_of = [] {
   if constexpr (std::is_same_v<T, float>)

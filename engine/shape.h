@@ -13,7 +13,7 @@
 
 namespace gradus {
 
-inline constexpr int kMaxRank = 8;
+inline constexpr int kMaxRank = 8;  // axes of a tensor
 
 /// Up to kMaxRank numbers, one per axis. Shape, Strides and Axes do not convert to each other.
 template <class Self>

@@ -9,7 +9,7 @@
 
 namespace gradus {
 
-inline constexpr int kMaxOperands = 5;
+inline constexpr int kMaxOperands = 5;        // tensors that one loop walks through
 inline constexpr std::int64_t kSmall = 1024;  // below this size, finding rows dominates the cost
 using Offsets = std::array<std::int64_t, kMaxOperands>;  // one per operand, in elements
 

@@ -7,6 +7,7 @@
 #include "gradus/engine/base/platform.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/base/simd.h"
+#include "gradus/engine/base/version.h"
 #include "gradus/engine/gemm/backend.h"
 #include "gradus/engine/gemm/library.h"
 #include "gradus/engine/strided.h"
@@ -176,9 +177,11 @@ template Tensor borrow(std::span<double>, const Shape&, std::shared_ptr<const vo
 template Tensor borrow(std::span<std::int64_t>, const Shape&, std::shared_ptr<const void>);
 template Tensor borrow(std::span<bool>, const Shape&, std::shared_ptr<const void>);
 
+std::string matmul_backend() { return gemm::describe(); }
+
 std::string config() {
-  return str_cat("gradus ", GRADUS_VERSION, "\nthreads: ", num_threads(), " of ",
-                 platform::usable_cores(), " usable cores\nmatmul backend: ", gemm::describe(),
+  return str_cat("gradus ", version(), "\nthreads: ", num_threads(), " of ",
+                 platform::usable_cores(), " usable cores\nmatmul backend: ", matmul_backend(),
                  "\nlibrary: ", gemm::describe_library(), "\nkernels: ", simd::name(simd::level()),
                  " of ", simd::name(simd::widest()), "\nsystem: ", platform::system_name(),
                  "\ncompiler: ", __VERSION__, "\n");

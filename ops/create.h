@@ -80,4 +80,8 @@ Tensor borrow(std::span<T> values, const Shape& shape, std::shared_ptr<const voi
 /// vectors, compiler.
 std::string config();
 
+/// Describes how matmuls are computed, "builtin, avx512: OpenBLAS can be slow on new processors".
+/// Throws ValueError if GRADUS_BLAS or GRADUS_SIMD has a wrong value.
+std::string matmul_backend();
+
 }  // namespace gradus

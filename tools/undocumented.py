@@ -17,17 +17,18 @@ NAME = re.compile(
     r"^(?:template <.*> ?)?(?:\[\[nodiscard\]\] )?(?:inline |constexpr |extern )*"
     r"(?:(?:class|struct|enum class)(?: \[\[nodiscard\]\])? (?P<type>[\w:]+)\b(?! *;|<)"
     r"|using (?P<alias>\w+) ="
+    r"|(?!class |struct |enum |using )(?P<kind>[\w:<>&*,() ]+?[ &*])(?P<variable>\w+)(?:\[\])?(?: = |{|;)"
     r"|(?P<result>[\w:<>&*, ]+?[ &*])(?P<function>\w+)\()")
 INSIDE = {"core", "detail", "kernel", "platform", "products", "simd", "vmath"}  # namespaces for internal use
-NOT_NAMES = {"if", "for", "while", "return", "static_assert", "operator", "namespace"}
+NOT_NAMES = {"const", "if", "for", "namespace", "noexcept", "operator", "return", "static_assert", "while"}
 
 
-def undocumented(lines):
-    """(line number, name) of declarations at namespace level without a comment."""
-    found, depth, said, around = [], 0, False, []
+def declarations(lines):
+    """(line number, enclosing namespaces, name, whether it has a comment) of declarations at namespace level."""
+    depth, said, around = 0, False, []
     for number, text in enumerate(lines, 1):
         if text.startswith("namespace"):
-            around += [set(re.findall(r"\w+", text))] if text.endswith("{") else []
+            around += [re.findall(r"\w+", text)[1:]] if text.endswith("{") else []
         elif depth == 0 and re.match(r"}(?:  // namespace.*)?$", text):
             around.pop()
         elif depth == 0 and not text.startswith("}"):
@@ -35,13 +36,22 @@ def undocumented(lines):
             match = NAME.match(text) if text[:1] not in (" ", "#", "/") else None
             end = next((i for i in range(number - 1, len(lines)) if re.search(r"[;{}](?: *//.*)?$", lines[i])), number)
             beside = any("//" in each for each in lines[number - 1:end + 1])
-            public = not INSIDE & set().union(*around)
-            name = match and (match["function"] or match["type"] or match["alias"])
-            if name and public and not said and not beside and name not in NOT_NAMES:
-                found.append((number, name))
+            name = match and (match["function"] or match["type"] or match["alias"] or match["variable"])
+            if name and name not in NOT_NAMES:
+                yield number, sum(around, []), name, said or beside
         if not text.startswith("namespace") and not (depth == 0 and text.startswith("}")):
             depth += text.count("{") - text.count("}")
-    return found
+
+
+def undocumented(lines):
+    """(line number, name) of public declarations without a comment."""
+    return [(number, name) for number, around, name, documented in declarations(lines)
+            if not documented and not INSIDE & set(around)]
+
+
+def installed_headers():
+    return [each for component in COMPONENTS for each in sorted((ROOT / component).rglob("*.h"))
+            if not PRIVATE & set(each.relative_to(ROOT).parts)]
 
 
 SAMPLE = """namespace gradus {
@@ -91,9 +101,8 @@ def main():
     elif sys.argv[1:]:
         sys.exit(__doc__)
     else:
-        headers = [each for component in COMPONENTS for each in sorted((ROOT / component).rglob("*.h"))
-                   if not PRIVATE & set(each.relative_to(ROOT).parts)
-                   and (each.parent != ROOT / "check" / "raw" or each.name == "check.h")]  # the others are internal
+        headers = [each for each in installed_headers()
+                   if each.parent != ROOT / "check" / "raw" or each.name == "check.h"]  # the others are internal
         silent = [f"{header.relative_to(ROOT)}:{line}: {name} has no comment. State what it does, shapes, errors, and "
                   "the paper or formula." for header in headers
                   for line, name in undocumented(header.read_text(encoding="utf-8").split("\n"))]
@@ -101,4 +110,5 @@ def main():
             sys.exit("\n".join(silent))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "gradus/engine/base/version.h"
 #include "gradus/trace/tape.h"
 
 namespace gradus::trace {
@@ -78,13 +79,13 @@ Json Tape::meta(const std::string& title, const std::string& program, Id step) c
   note(unseen_nodes, "backward step", "of operations on another thread or from before the trace");
   note(late_ops, "operation", "beyond the limit of a trace: not listed");
   note(large_attention, "attention", "over long sequences: its matrices were not recomputed");
-  return object(
-      "title", title, "program", program, "library", GRADUS_VERSION, "step", step, "omitted",
-      object("folded", folded_, "sampled", sampled, "stats_only", bare, "no_values", empty,
-             "inner_ops", inner_ops, "unseen_nodes", unseen_nodes, "ops_not_recorded", late_ops,
-             "large_attention", large_attention),
-      "limits", object("bytes", static_cast<Id>(most_bytes_), "full", kLevels[level_].all), "notes",
-      all);
+  return object("title", title, "program", program, "library", version(), "step", step, "omitted",
+                object("folded", folded_, "sampled", sampled, "stats_only", bare, "no_values",
+                       empty, "inner_ops", inner_ops, "unseen_nodes", unseen_nodes,
+                       "ops_not_recorded", late_ops, "large_attention", large_attention),
+                "limits",
+                object("bytes", static_cast<Id>(most_bytes_), "full", kLevels[level_].all), "notes",
+                all);
 }
 
 Json Tape::tensors_json(const std::vector<Id>& values) const {

@@ -2,7 +2,7 @@
 
 namespace gradus {
 
-inline constexpr int kMaxThreads = 1024;
+inline constexpr int kMaxThreads = 1024;  // set_num_threads accepts at most this many
 
 /// Returns the configured number of threads, or the default (computed once). At least 1.
 int num_threads();

@@ -23,7 +23,7 @@ struct ThreadState {
   Generator* generator = nullptr;  // null: the global one
 };
 
-extern thread_local constinit ThreadState thread_state;
+extern thread_local constinit ThreadState thread_state;  // of the calling thread
 
 /// RAII guard: sets `variable` to `value` and restores it at the end of the scope.
 template <class T>

@@ -4,7 +4,7 @@
 #include "gradus/engine/grad_mode.h"
 #include "gradus/ops/views.h"
 
-namespace gradus {
+namespace gradus::op {
 Gradients through_formula(const Tensor& dy, const NeedsGrad& needs_grad, std::vector<Tensor> inputs,
                           FunctionRef<Tensor(const std::vector<Tensor>&)> formula) {
   const bool again = GradMode::enabled();
@@ -24,4 +24,4 @@ Gradients through_formula(const Tensor& dy, const NeedsGrad& needs_grad, std::ve
   return all;
 }
 
-}  // namespace gradus
+}  // namespace gradus::op

@@ -38,9 +38,9 @@ add_library(gradus ${gradus_check_sources}
 gradus_library(gradus gradus PUBLIC)
 # One object per source, because programs link only the objects of a static library that they use.
 set_target_properties(gradus_fast gradus_small gradus PROPERTIES UNITY_BUILD OFF)
-set_target_properties(gradus PROPERTIES
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+set_target_properties(gradus PROPERTIES VERSION ${GRADUS_ABI}.${PROJECT_VERSION_MINOR}.${PROJECT_VERSION_PATCH} SOVERSION ${GRADUS_ABI})
 get_target_property(gradus_kind gradus TYPE)
+include(tools/cmake/GradusExports.cmake)
 
 # These flags do not change results. They disable errno and floating-point traps, which Gradus does
 # not use. -ffast-math would break NaN.
@@ -72,10 +72,9 @@ foreach(part IN ITEMS gradus_fast gradus_small gradus)
   gradus_own_flags(${part})
   target_compile_features(${part} PRIVATE cxx_std_20)
   target_include_directories(${part} PRIVATE "${GRADUS_INCLUDE_DIR}")
-  target_compile_definitions(${part} PRIVATE GRADUS_VERSION="${PROJECT_VERSION}")
   target_compile_options(${part} PRIVATE "$<$<BOOL:${GRADUS_NATIVE}>:-march=native>")
   if(gradus_kind STREQUAL "SHARED_LIBRARY")
-    set_target_properties(${part} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    set_target_properties(${part} PROPERTIES POSITION_INDEPENDENT_CODE ON VISIBILITY_INLINES_HIDDEN ON)
   endif()
 endforeach()
 gradus_precompile(gradus_fast "${PROJECT_SOURCE_DIR}/engine/tensor.h")

@@ -24,8 +24,14 @@ endfunction()
 # fused operation unless the source says so: bits would depend on the processor.
 function(gradus_own_flags target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
+  set(recorded "${PROJECT_SOURCE_DIR}")
+  if(GRADUS_SOURCE_PATH)
+    set(recorded "${GRADUS_SOURCE_PATH}")
+    target_compile_options(${target} PRIVATE "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=${recorded}"
+      "-ffile-prefix-map=${PROJECT_BINARY_DIR}=${recorded}/build")
+  endif()
   target_compile_options(${target} PRIVATE -ffp-contract=off
-    "-ffile-prefix-map=${GRADUS_INCLUDE_DIR}/gradus=${PROJECT_SOURCE_DIR}")
+    "-ffile-prefix-map=${GRADUS_INCLUDE_DIR}/gradus=${recorded}")
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion)
     if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")

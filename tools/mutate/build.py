@@ -162,7 +162,7 @@ class Tree:
 
     def errors(self, unit):
         command = ["c++", "-std=c++20", "-fsyntax-only", "-w", "-fmax-errors=0",
-                   '-DGRADUS_SOURCE_DIR=""', '-DGRADUS_BINARY_DIR=""', '-DGRADUS_VERSION=""',
+                   '-DGRADUS_SOURCE_DIR=""', '-DGRADUS_BINARY_DIR=""',
                    "-I", str(self.include), str(self.target / unit)]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"LC_ALL": "C"})
         return done.stderr if done.returncode else ""

@@ -6,10 +6,10 @@
 #include "corpus.h"
 #include "cost_estimate.h"
 #include "gradus/engine/base/parallel.h"
-#include "gradus/engine/gemm/backend.h"
 #include "gradus/examples/apps/support/run.h"
 #include "gradus/examples/apps/support/words.h"
 #include "gradus/io/text.h"
+#include "gradus/ops/create.h"
 #include "training.h"
 
 namespace gradus::examples {
@@ -37,7 +37,7 @@ void require_long_enough(const Corpus& corpus, const GptFlags& flags) {
 void describe_text_and_model(const Corpus& corpus, const GptFlags& flags, const std::string& why) {
   const std::string token = corpus.tokenizer->name();
   say("machine", num_threads(), num_threads() == 1 ? " thread" : " threads",
-      "; matmul: ", gemm::describe());
+      "; matmul: ", matmul_backend());
   if (!corpus.not_text.empty())
     say("note", corpus.not_text, "; training on bytes (--tokenizer byte confirms this)");
   say("text", io::grouped(corpus.size()), " ", token, "s, vocabulary of ", flags.vocab,

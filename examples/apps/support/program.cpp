@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gradus/engine/base/parallel.h"
+#include "gradus/engine/base/version.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/create.h"
 #include "interrupt.h"
@@ -41,6 +42,7 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
   app.add_option("--threads", threads, "worker threads (0 = one per core)")
       ->check(CLI::Range(0, 1024));
   app.add_flag("--build-info", config_asked, "print the build configuration");
+  app.set_version_flag("--version", name + " of Gradus " + version(), "print the version");
   for (CLI::App* each : app.get_subcommands({})) {
     each->fallthrough();  // subcommands take these flags too
     refuse_out(*each, name);
@@ -56,7 +58,7 @@ int program(CLI::App& app, const std::string& name, int argc, char** argv,
     leave_processes();
     return code;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const std::vector<std::string> rest = app.remaining();
     const bool unknown = app.get_subcommands().empty() && !rest.empty();
     const std::string said =

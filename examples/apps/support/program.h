@@ -15,8 +15,9 @@ namespace gradus::examples {
 CLI::App& add_command_on_run(CLI::App& app, const std::string& name, const std::string& help,
                              std::string& directory);
 
-/// Adds --threads and --build-info, parses the command line, handles Ctrl-C, connects the processes
-/// and calls `work`. An exception ends all processes with one line that starts with `name`.
+/// Adds --threads, --build-info and --version, parses the command line, handles Ctrl-C, connects
+/// the processes and calls `work`. An exception ends all processes with one line that starts with
+/// `name`.
 int program(CLI::App& app, const std::string& name, int argc, char** argv,
             const std::function<int()>& work);
 

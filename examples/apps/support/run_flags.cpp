@@ -11,7 +11,6 @@
 #include "gradus/engine/base/bits.h"
 #include "gradus/engine/base/parallel.h"
 #include "gradus/engine/base/platform.h"
-#include "gradus/engine/gemm/backend.h"
 #include "gradus/examples/apps/support/interrupt.h"
 #include "gradus/examples/apps/support/processes.h"
 #include "gradus/examples/apps/support/run.h"
@@ -19,6 +18,7 @@
 #include "gradus/io/output_file.h"
 #include "gradus/io/text.h"
 #include "gradus/nn/block.h"
+#include "gradus/ops/create.h"
 #include "gradus/train/distributed/faults/agreement.h"
 #include "gradus/train/distributed/shards.h"
 
@@ -60,7 +60,7 @@ constexpr std::int64_t kMostBatches = 1'000'000'000;
 /// Returns facts that results depend on in addition to the settings.
 std::string describe_machine() {
   if (bits() == Bits::portable) return "";
-  return str_cat("threads: ", num_threads(), "\nmatmul: ", gemm::describe(), "\n");
+  return str_cat("threads: ", num_threads(), "\nmatmul: ", matmul_backend(), "\n");
 }
 
 void say_traffic(const train::Trainer& trainer, std::int64_t steps, double seconds, double waited) {
@@ -179,7 +179,7 @@ DirectoryLock RunFlags::begin() {
 
 void RunFlags::use_bits() const {
   set_bits(bits == "portable" ? Bits::portable : Bits::fast);
-  gemm::chosen();
+  matmul_backend();  // fails before anything is written
 }
 
 void RunFlags::load(const std::string& directory) {

@@ -52,7 +52,7 @@ Cells cells_of(const AttentionMap& map) {
   out.rows = (t + out.row_step - 1) / out.row_step;
   out.columns = (s + out.column_step - 1) / out.column_step;
   std::vector<double> most(static_cast<std::size_t>(out.rows * out.columns));
-  const std::vector<double> weights = kernel::convert(map.weights, Dtype::f64).to_vector<double>();
+  const std::vector<double> weights = map.weights.to(Dtype::f64).to_vector<double>();
   for (std::int64_t i = 0; i < t * s; ++i) {
     const double w = weights[static_cast<std::size_t>(i)];
     double& cell = most[static_cast<std::size_t>(i / s / out.row_step * out.columns +
@@ -128,7 +128,7 @@ void check(const AttentionMap& map) {
       std::ssize(map.queries) == map.weights.size(0) && std::ssize(map.keys) == map.weights.size(1),
       "attention map: ", map.queries.size(), " and ", map.keys.size(), " labels for weights ",
       map.weights.shape(), ". Pass one label per query and per key.");
-  for (const double w : kernel::convert(map.weights, Dtype::f64).to_vector<double>())
+  for (const double w : map.weights.to(Dtype::f64).to_vector<double>())
     require(w >= 0 && std::isfinite(w),
             "attention map: weights must be finite and not negative, got ", w);
 }

@@ -1,0 +1,26 @@
+"""Trains the example project with the package."""
+from pathlib import Path
+
+from conan import ConanFile
+from conan.tools.build import can_run
+from conan.tools.cmake import CMake, cmake_layout
+
+
+class TestGradus(ConanFile):
+    settings = "os", "arch", "compiler", "build_type"
+    generators = "CMakeToolchain"
+
+    def requirements(self):
+        self.requires(self.tested_reference_str)
+
+    def layout(self):
+        cmake_layout(self)
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure(build_script_folder="../../../examples/own_model")
+        cmake.build()
+
+    def test(self):
+        if can_run(self):
+            self.run(str(Path(self.cpp.build.bindir, "own_model")), env="conanrun")
