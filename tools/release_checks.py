@@ -73,7 +73,7 @@ def rows():
                            lacks_programs("zip", packages="zip"))),
         Row("docs", "9 the site, without dead links", [["tools/docs.sh"]],
             lacks=lambda: lacks_programs("doxygen", packages="doxygen python3-venv")),
-        tool("spelling", "9 no typing errors", ["codespell"], "codespell"),
+        tool("codespell", "9 no typing errors", ["codespell"], "codespell"),
         tool("reuse", "10 copyright and license of each file", ["reuse", "lint"], "reuse>=3"),
         Row("coverage", "11 lines and branches per component", [["tools/coverage.py"]],
             lacks=lambda: lacks_programs("gcovr", packages="gcovr")),
