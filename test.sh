@@ -6,6 +6,7 @@
 #     --preset NAME    release (default), debug, step, asan, tsan or coverage
 #     --everything …   also nightly tests, and every vector width, thread count, compiler and sanitizer;
 #                      takes hours and prints a table of results; --everything --help lists the parts
+#     --release …      the checklist before a release; --release --help says more
 #     -- -R softmax    options of ctest: here, only tests with softmax in their name
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -21,9 +22,10 @@ while [ $# -gt 0 ]; do
     --preset) preset=${2:?--preset needs a name}; shift ;;
     --preset=*) preset=${1#*=} ;;
     --everything) shift; exec python3 tools/everything.py "$@" ;;
-    --help | -h) sed -n '2,9s/^# //p' "$0"; exit 0 ;;
+    --release) shift; exec python3 tools/release_checks.py "$@" ;;
+    --help | -h) sed -n '2,10s/^# //p' "$0"; exit 0 ;;
     --) shift; break ;;
-    *) echo "test.sh: unknown option '$1'. Use --yes, --all, --preset NAME, --everything, --help or -- …" >&2; exit 2 ;;
+    *) echo "test.sh: unknown option '$1'. Use --yes, --all, --preset NAME, --everything, --release, --help or -- …" >&2; exit 2 ;;
   esac
   shift
 done

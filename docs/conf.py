@@ -19,7 +19,8 @@ project_copyright = ""
 release = ".".join(re.findall(r"VERSION_\w+ (\d+)", (ROOT / "engine/base/version.h").read_text()))
 
 extensions = ["myst_parser", "breathe", "sphinx_reredirects"]
-include_patterns = ["docs/**.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "examples/exercises/README.md", "examples/own_model/README.md",
+include_patterns = ["docs/**.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "CODE_OF_CONDUCT.md",
+                    "examples/exercises/README.md", "examples/own_model/README.md",
                     "bench/records/README.md"]
 exclude_patterns = ["build", "runs", ".*"]  # build has links to the tree
 root_doc = "docs/index"

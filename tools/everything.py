@@ -166,38 +166,42 @@ def summary(text):
     return words + (f", {tests[-1][0]} failed: {'; '.join(failed[:3])}" if failed else "")
 
 
-def row(part, seconds, result):
-    print(f"{part.name:16} {seconds / 60:8.1f}  {result}", flush=True)
+def result_of(part, logs):
+    """Runs a part. Returns 'passed', 'failed' or 'skipped', its seconds, the reason or a summary, and the command that
+    failed. The output is in LOGS/PART.log."""
+    reason = part.lacks()
+    if reason:
+        return "skipped", 0, reason, None
+    logs.mkdir(parents=True, exist_ok=True)
+    path = logs / f"{part.name}.log"
+    start = time.monotonic()
+    with open(path, "wb") as log:
+        failed = run(part, log)
+    return ("failed" if failed else "passed", time.monotonic() - start, summary(path.read_text(errors="replace")),
+            failed)
 
 
 def run_and_report(part):
     """Returns 'passed', 'failed' or 'skipped', and prints the part's row."""
-    reason = part.lacks()
-    if reason:
-        row(part, 0, f"skipped: {reason}")
-        return "skipped"
-    LOGS.mkdir(parents=True, exist_ok=True)
-    path = LOGS / f"{part.name}.log"
-    start = time.monotonic()
-    with open(path, "wb") as log:
-        failed = run(part, log)
-    words = summary(path.read_text(errors="replace"))
-    if failed and not words:
-        words = " ".join(failed[:3])
-    result = "FAILED" if failed else "passed"
-    at = f" ({path.relative_to(ROOT)})" if failed else ""
-    row(part, time.monotonic() - start, f"{result}{': ' if words else ''}{words}{at}")
-    return result.lower()
+    result, seconds, words, failed = result_of(part, LOGS)
+    at = ""
+    if failed:
+        words = words or " ".join(failed[:3])
+        at = f" ({(LOGS / part.name).relative_to(ROOT)}.log)"
+    print(f"{part.name:16} {seconds / 60:8.1f}  {'FAILED' if failed else result}{': ' if words else ''}{words}{at}",
+          flush=True)
+    return result
 
 
-def chosen(all_parts, words):
+def chosen(all_parts, words, program):
     for word in words:
         if not any(part.name.startswith(word) for part in all_parts):
-            sys.exit(f"everything: no part begins with '{word}'. Parts: {' '.join(part.name for part in all_parts)}")
+            sys.exit(f"{program}: no part begins with '{word}'. Parts: {' '.join(part.name for part in all_parts)}")
     return [part for part in all_parts if not words or any(part.name.startswith(word) for word in words)]
 
 
-def main(arguments, all_parts):
+def selection(arguments, all_parts, program, about):
+    """The parts to run, or the exit code after --list, --help or a wrong option."""
     words, listed = [], False
     rest = list(arguments)
     while rest:
@@ -207,16 +211,23 @@ def main(arguments, all_parts):
         elif argument == "--only" and rest:
             words += rest.pop(0).split(",")
         elif argument in ("--help", "-h"):
-            print(__doc__)
+            print(about)
             return 0
         else:
-            print(f"everything: unknown option '{argument}'. Use --only PART,…, --list or --help", file=sys.stderr)
+            print(f"{program}: unknown option '{argument}'. Use --only PART,…, --list or --help", file=sys.stderr)
             return 2
-    selected = chosen(all_parts, words)
+    selected = chosen(all_parts, words, program)
     if listed:
         for part in selected:
             print(f"{part.name:16} {part.about}")
         return 0
+    return selected
+
+
+def main(arguments, all_parts):
+    selected = selection(arguments, all_parts, "everything", __doc__)
+    if isinstance(selected, int):
+        return selected
     print(f"{'part':16} {'minutes':>8}  result")
     start = time.monotonic()
     results = [run_and_report(part) for part in selected]

@@ -50,7 +50,7 @@ class Arithmetic {
 #endif
 };
 
-std::vector<bool> arithmetics() {
+std::vector<bool> flush_modes() {
 #if defined(__x86_64__)
   return {false, true};
 #else
@@ -155,7 +155,7 @@ TEST_CASE("operations on denormal numbers are right, flushed or not") {
       const Tensor y = each.f(each.inputs);
       const Tensor dy = small_upstream ? tiny(y.shape(), 41) : usual(y.shape(), 41);
       const std::vector<Tensor> right = results(each, Dtype::f64, dy, false);
-      for (const bool flush : arithmetics()) {
+      for (const bool flush : flush_modes()) {
         const std::vector<Tensor> got = results(each, Dtype::f32, dy, flush);
         for (std::size_t k = 0; k < got.size(); ++k) {
           CAPTURE(each.name, small_upstream, flush, k);
@@ -199,7 +199,7 @@ TEST_CASE("optimizer steps with denormal gradients and moments are right, flushe
           return parameters;
         };
         const Parameters right = train(Dtype::f64, false);
-        for (const bool flush : arithmetics()) {
+        for (const bool flush : flush_modes()) {
           const Parameters got = train(Dtype::f32, flush);
           for (std::size_t k = 0; k < got.size(); ++k) {
             CAPTURE(name, size, clip, flush, k);
