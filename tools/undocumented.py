@@ -17,8 +17,8 @@ NAME = re.compile(
     r"^(?:template <.*> ?)?(?:\[\[nodiscard\]\] )?(?:inline |constexpr |extern )*"
     r"(?:(?:class|struct|enum class)(?: \[\[nodiscard\]\])? (?P<type>[\w:]+)\b(?! *;|<)"
     r"|using (?P<alias>\w+) ="
-    r"|(?!class |struct |enum |using )(?P<kind>[\w:<>&*,() ]+?[ &*])(?P<variable>\w+)(?:\[\])?(?: = |{|;)"
-    r"|(?P<result>[\w:<>&*, ]+?[ &*])(?P<function>\w+)\()")
+    r"|(?P<result>[\w:<>&*, ]+?[ &*])(?P<function>\w+)\("
+    r"|(?!class |struct |enum |using )(?P<kind>[\w:<>&*,() ]+?[ &*])(?P<variable>\w+)(?:\[\])?(?: = |{|;))")
 INSIDE = {"core", "detail", "kernel", "platform", "products", "simd", "vmath"}  # namespaces for internal use
 NOT_NAMES = {"const", "if", "for", "namespace", "noexcept", "operator", "return", "static_assert", "while"}
 
