@@ -227,9 +227,10 @@ def main():
         parser.error(f"unknown form '{unknown[0]}'. Use {' '.join(FORMS)}")
     missing = [program for program in ["debootstrap", "unshare", "git"] + ["diffoscope"] * options.twice
                if not shutil.which(program)]
-    if missing or os.geteuid() != 0:
-        sys.exit(f"package.py: {missing[0] + ' is not installed' if missing else 'chroot needs root'}. "
-                 "Install debootstrap git diffoscope-minimal, and run it as root")
+    if missing:
+        parser.error(f"{missing[0]} is not installed. Run apt-get install debootstrap git diffoscope-minimal")
+    if os.geteuid() != 0:
+        parser.error("chroot needs root. Run it with sudo")
     OUT.mkdir(parents=True, exist_ok=True)
     for form in options.forms or FORMS:
         print(f"package.py: {form}", flush=True)
