@@ -17,11 +17,13 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import release  # noqa: E402
+
 OUT = ROOT / "build" / "packages"
 ROOTS = OUT / "roots"
 SUITE = "bookworm"
-HEADER = (ROOT / "engine/base/version.h").read_text()
-VERSION = ".".join(re.findall(r"#define GRADUS_VERSION_\w+ (\d+)", HEADER))
+VERSION = release.version()
 SOURCE = f"gradus-{VERSION}"
 
 
@@ -107,13 +109,8 @@ MODEL_LEARNED = "writes it down again"  # examples/own_model
 
 
 def source_archive():
-    """git archive takes times from the commit, and gzip -n writes none."""
     to = OUT / f"{SOURCE}.tar.gz"
-    with open(to, "wb") as file:
-        archive = subprocess.Popen(["git", "archive", f"--prefix={SOURCE}/", "HEAD"], cwd=ROOT, stdout=subprocess.PIPE)
-        run("gzip", "-9n", stdin=archive.stdout, stdout=file)
-        if archive.wait():
-            sys.exit("package.py: git archive failed")
+    to.write_bytes(release.archive(SOURCE))
     return to
 
 

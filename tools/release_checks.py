@@ -76,7 +76,7 @@ def rows():
         tool("codespell", "9 no typing errors", ["codespell"], "codespell"),
         tool("reuse", "10 copyright and license of each file", ["reuse", "lint"], "reuse>=3"),
         Row("coverage", "11 lines and branches per component", [["tools/coverage.py"]],
-            lacks=lambda: lacks_programs("gcovr", packages="gcovr")),
+            lacks=lambda: lacks_programs("gcov", packages="g++")),
         Row("performance", "12 instructions, next to the last release", [["tools/perf-gate", before, "HEAD"]],
             lacks=lambda: lacks_programs("valgrind", packages="valgrind")),
         tool("citation", "13 governance, conduct, citation", ["cffconvert", "--validate"], "cffconvert"),

@@ -1,4 +1,5 @@
 """Tests tools/release_checks.py on trivial rows, release.py on a small repository, and the sums of coverage.py."""
+import collections
 import contextlib
 import hashlib
 import io
@@ -168,26 +169,40 @@ class Release(Repository):
 
 
 class Coverage(unittest.TestCase):
-    def counted(self, name, lines, branches):
-        return {"filename": name, "line_covered": lines, "line_total": 100, "branch_covered": branches,
-                "branch_total": 10}
+    """On this file, because the first two lines have words."""
+    PATH = "tests/tools/release_test.py"
 
-    def table(self, *files):
+    def counts(self, *lines):
+        counts = {kind: collections.Counter() for kind in coverage.LEAST}
+        report = {"current_working_directory": str(coverage.ROOT), "files": [{"file": self.PATH, "lines": list(lines)}]}
+        coverage.add(counts, report, ["tests"])
+        return counts
+
+    def line(self, number, count, *branches, **more):
+        branches = [{"count": n, "throw": False} for n in branches]
+        return {"line_number": number, "count": count, "branches": branches, **more}
+
+    def percent(self, counts):
         with contextlib.redirect_stdout(io.StringIO()) as out:
-            reached = coverage.table(["ops", "nn"], files)
-        return reached, {line.split()[0]: line.split()[1:] for line in out.getvalue().splitlines()[1:]}
+            reached = coverage.table(["tests"], counts)
+        return reached, out.getvalue().splitlines()[-1].split()[1:]
 
-    def test_files_of_a_component_are_added_up(self):
-        reached, rows = self.table(self.counted("ops/a.cpp", 100, 10), self.counted("ops/b/c.h", 90, 8),
-                                   self.counted("nn/d.cpp", 80, 6))
-        self.assertEqual(rows["ops"], ["200", "95.0", "%", "20", "90.0", "%"])
-        self.assertEqual(rows["all"], ["300", "90.0", "%", "30", "80.0", "%"])
-        self.assertTrue(reached)
+    def test_instances_of_a_template_count_once(self):
+        one, two = self.line(1, 4, 4, 0, function_name="f<int>"), self.line(1, 0, 0, 3, function_name="f<float>")
+        both = self.line(1, 4, 4, 0, 0, 3)
+        for lines in ([one, two], [one, two, both], [both]):
+            self.assertEqual(self.percent(self.counts(*lines)), (True, ["1", "100.0", "%", "2", "100.0", "%"]))
+        self.assertEqual(self.percent(self.counts(one)), (False, ["1", "100.0", "%", "2", "50.0", "%"]))
 
-    def test_less_than_the_limit_or_nothing_fails(self):
-        self.assertFalse(self.table(self.counted("ops/a.cpp", 89, 10))[0])
-        self.assertFalse(self.table(self.counted("ops/a.cpp", 100, 7))[0])
-        self.assertFalse(self.table()[0])
+    def test_branches_of_exceptions_do_not_count(self):
+        line = self.line(1, 1, 1, 1, function_name="f")
+        line["branches"].append({"count": 0, "throw": True})
+        self.assertTrue(self.percent(self.counts(line))[0])
+
+    def test_missing_lines_fail(self):
+        missed = self.line(2, 0, function_name="f")
+        self.assertFalse(self.percent(self.counts(self.line(1, 1, function_name="f"), missed))[0])
+        self.assertFalse(self.percent(self.counts())[0])
 
 
 if __name__ == "__main__":
