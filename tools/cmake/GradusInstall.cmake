@@ -30,7 +30,8 @@ foreach(dir IN LISTS gradus_header_dirs)
   if(IS_DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}")
     install(DIRECTORY "${PROJECT_SOURCE_DIR}/${dir}/"
       DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/gradus/${dir}" FILES_MATCHING PATTERN "*.h"
-      REGEX "/ops/kernels|/ops/attention/(problem|row_kernels|tiling)[.]h$" EXCLUDE)  # internal headers
+      REGEX "/ops/kernels|/ops/attention/(problem|row_kernels|tiling)[.]h$" EXCLUDE  # internal headers
+      REGEX "/check/(action|cmake|python)$|/trace/viewer$" EXCLUDE)  # no headers
   endif()
 endforeach()
 
