@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 
 #include "gradus/engine/backward.h"
 #include "gradus/engine/base/parallel.h"
@@ -82,8 +83,10 @@ void set_default_dtype(Dtype dtype) {
 
 Tensor Tensor::empty(const Shape& shape, Dtype dtype) {
   const std::int64_t count = gradus::numel(shape);
-  require<MemoryError>(count < (std::int64_t{1} << 47), "a tensor of shape ", shape, " and dtype ",
-                       dtype, " would have ", count,
+  // 2⁴⁷ elements, or fewer bytes than a 32-bit address space.
+  const auto most = std::min<std::uint64_t>(std::uint64_t{1} << 47, SIZE_MAX / size_of(dtype));
+  require<MemoryError>(static_cast<std::uint64_t>(count) < most, "a tensor of shape ", shape,
+                       " and dtype ", dtype, " would have ", count,
                        " elements, which exceed any memory. Use smaller sizes.");
   const std::size_t bytes = static_cast<std::size_t>(count) * size_of(dtype);
   return kernel::over(std::make_shared<Storage>(bytes), shape, dtype);

@@ -62,6 +62,12 @@ def lacks_programs(*programs, packages):
     return f"{missing[0]} is not installed. Run apt-get install {packages}" if missing else ""
 
 
+def lacks_zig():
+    if not (shutil.which("zig") or shutil.which("python-zig")):
+        return "zig is not installed. Run pip install ziglang"
+    return "" if Path("/usr/include/catch2/catch.hpp").exists() else "needs Catch2 2, whose headers are all of it"
+
+
 def lacks_catch(version):
     prefix = os.environ.get(f"CATCH2_V{version}")
     if prefix:
@@ -87,6 +93,12 @@ def tested(folder, *options):
 def preset_part(name, about, **more):
     test = [["ctest", "--preset", name, "-j", CORES, *QUICK]]  # for the environment that sanitizers need
     return Part(name, about, built(name, preset=name) + test, **more)
+
+
+def library_part(name, about, **more):
+    """A preset without programs."""
+    return Part(name, about, [["cmake", "--preset", name], ["cmake", "--build", "--preset", name, "-j", CORES],
+                              ["ctest", "--preset", name, "-j", CORES, *QUICK]], **more)
 
 
 def day_ago():
@@ -121,6 +133,11 @@ def parts():
     return all_parts + [
         Part("clang", "clang instead of g++", built("clang", "-DCMAKE_CXX_COMPILER=clang++") + tested("clang", *QUICK),
              lacks=lambda: lacks_clang("-fopenmp")),
+        library_part("libcxx", "clang with LLVM's C++ library", lacks=lambda: lacks_clang(
+            "-stdlib=libc++", "-fopenmp", packages="clang libc++-dev libc++abi-dev libomp-dev")),
+        Part("musl", "another C library", [["tools/musl.sh"]], lacks=lacks_zig),
+        library_part("bits32", "32-bit x86", lacks=lambda: lacks_programs(
+            "i686-linux-gnu-g++", packages="g++-i686-linux-gnu")),
         preset_part("debug", "-Og"),
         preset_part("step", "-O0, one thread, plain loops"),
         preset_part("asan", "addresses, leaks, undefined behavior"),

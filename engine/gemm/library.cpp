@@ -19,6 +19,9 @@ extern "C" Gemm<float> cblas_sgemm;
 extern "C" Gemm<double> cblas_dgemm;
 extern "C" Gemv<float> cblas_sgemv;
 extern "C" Gemv<double> cblas_dgemv;
+// Its integers have 32 bits. The wrong type lets counts_in_64_bits() tell.
+extern "C" double cblas_ddot(std::int64_t, const double*, std::int64_t, const double*,
+                             std::int64_t);
 #endif
 
 namespace gradus::gemm {
@@ -38,6 +41,19 @@ std::string ask_library(const char* name) {
 }
 
 #ifdef GRADUS_BLAS_LIBRARY
+/// True if the library's integers have 64 bits (ILP64), where the functions have the same names. A
+/// library of 32 bits reads the lower half of the size, 1. Other processors than these two extend
+/// integers to whole registers, so the question has no answer there.
+bool counts_in_64_bits() {
+#if defined(__x86_64__) || defined(__aarch64__)
+  constexpr std::int64_t size = 1 - (std::int64_t{1} << 62);
+  const double one = 1;
+  return cblas_ddot(size, &one, 1, &one, 1) == 0;  // no elements
+#else
+  return false;
+#endif
+}
+
 // Throws if memory is short: OpenBLAS maps 128 MiB for each calling thread and retries forever if
 // that fails.
 void require_room() {
@@ -59,6 +75,9 @@ void prepare_once() {
   static std::once_flag once;
   std::call_once(once, [] {
     require_room();
+    require(!counts_in_64_bits(),
+            "matmul: the BLAS library has 64-bit integers (ILP64), but Gradus needs 32 bits. Load "
+            "its LP64 version, or set GRADUS_BLAS=builtin.");
     const auto kind = find<int()>("openblas_get_parallel");
     const auto set = find<void(int)>("openblas_set_num_threads");
     if (kind == nullptr || set == nullptr || kind() != 1 || !setting_allowed) return;

@@ -1,7 +1,6 @@
 // Checks that every Op class with a backward has a sample. Also checks that each needs_grad(i)
 // returns both true and false while the oracle runs the samples.
 #include <cctype>
-#include <compare>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -9,6 +8,7 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -37,7 +37,10 @@ struct Asked {
   std::string op;
   int input;
   bool wanted, recorded;
-  auto operator<=>(const Asked&) const = default;
+  bool operator<(const Asked& other) const {
+    return std::tie(op, input, wanted, recorded) <
+           std::tie(other.op, other.input, other.wanted, other.recorded);
+  }
 };
 
 struct Branches : Observer {

@@ -42,11 +42,13 @@ std::int64_t live_objects() { return live; }
 
 }  // namespace gradus::testing
 
-// The linker option --wrap (tests/CMakeLists.txt) redirects the library's calls to __wrap_….
-extern "C" void* __real__ZN6gradus6memory8allocateEm(std::size_t bytes);
-extern "C" void* __wrap__ZN6gradus6memory8allocateEm(std::size_t bytes) {
+// The linker option --wrap (tests/CMakeLists.txt, with the mangled name of memory::allocate)
+// redirects the library's calls to __wrap_….
+extern "C" void* real_allocate(std::size_t bytes) __asm__("__real_" GRADUS_ALLOCATE);
+extern "C" void* failing_allocate(std::size_t bytes) __asm__("__wrap_" GRADUS_ALLOCATE);
+extern "C" void* failing_allocate(std::size_t bytes) {
   if (fails_now()) gradus::fail<gradus::MemoryError>("this allocation fails on request");
-  return __real__ZN6gradus6memory8allocateEm(bytes);
+  return real_allocate(bytes);
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||       \

@@ -1,8 +1,10 @@
 # Defines gradus::blas. GRADUS_BLAS is auto (prefers OpenBLAS), OpenBLAS or a FindBLAS vendor.
 #
 # A library is accepted if a program that calls cblas_sgemm links, because FindBLAS only checks
-# Fortran names. No header is needed: engine/gemm/library.cpp declares the functions.
+# Fortran names, and if its integers have 32 bits. No header is needed: engine/gemm/library.cpp
+# declares the functions.
 include(CheckCXXSourceCompiles)
+include(CheckCXXSourceRuns)
 
 set(gradus_blas_wanted "${GRADUS_BLAS}")
 if(NOT gradus_blas_wanted)
@@ -22,7 +24,23 @@ macro(gradus_try_blas name)
         cblas_sgemm(101, 111, 111, 1, 1, 1, 1, &a, 1, &a, 1, 0, &c, 1);
         return c == 4 ? 0 : 1;
       }" ${gradus_blas_links})
-    if(${gradus_blas_links})
+    # Like counts_in_64_bits() in engine/gemm/library.cpp. It returns 0 for a library with 64-bit
+    # integers (ILP64).
+    string(MAKE_C_IDENTIFIER "GRADUS_IS_ILP64_${ARGN}" gradus_blas_is_ilp64)
+    if(${gradus_blas_links} AND NOT CMAKE_CROSSCOMPILING)
+      check_cxx_source_runs("#if defined(__x86_64__) || defined(__aarch64__)
+        extern \"C\" double cblas_ddot(long long, const double*, long long, const double*, long long);
+        int main() {
+          const double one = 1;
+          return cblas_ddot(1 - (1LL << 62), &one, 1, &one, 1) == 0 ? 0 : 1;
+        }
+        #else
+        int main() { return 1; }
+        #endif" ${gradus_blas_is_ilp64})
+    endif()
+    if(${gradus_blas_is_ilp64})
+      message(STATUS "Gradus: not using ${ARGN}, because its integers have 64 bits (ILP64)")
+    elseif(${gradus_blas_links})
       set(GRADUS_BLAS_NAME "${name}")
       set(GRADUS_BLAS_LIBRARIES ${ARGN})
     endif()
@@ -69,8 +87,8 @@ endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(GradusBlas
   REQUIRED_VARS GRADUS_BLAS_LIBRARIES
-  REASON_FAILURE_MESSAGE "found no library with cblas_sgemm for GRADUS_BLAS=${gradus_blas_wanted}. \
-Install libopenblas-dev, or link no BLAS with -DGRADUS_BLAS=builtin.")
+  REASON_FAILURE_MESSAGE "found no library with cblas_sgemm and 32-bit integers (LP64) for \
+GRADUS_BLAS=${gradus_blas_wanted}. Install libopenblas-dev, or link no BLAS with -DGRADUS_BLAS=builtin.")
 if(GradusBlas_FOUND AND NOT TARGET gradus::blas)
   add_library(gradus::blas INTERFACE IMPORTED)
   set_target_properties(gradus::blas PROPERTIES INTERFACE_LINK_LIBRARIES "${GRADUS_BLAS_LIBRARIES}")

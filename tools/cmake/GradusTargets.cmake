@@ -34,10 +34,11 @@ function(gradus_own_flags target)
     "-ffile-prefix-map=${GRADUS_INCLUDE_DIR}/gradus=${recorded}")
   if(PROJECT_IS_TOP_LEVEL)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wconversion)
-    if(CMAKE_SIZEOF_VOID_P EQUAL 4 AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    if(CMAKE_SIZEOF_VOID_P EQUAL 4)
       # Numbers of elements are int64_t, but a tensor in the memory of a 32-bit machine has fewer
-      # than 2³² elements.
-      target_compile_options(${target} PRIVATE -Wno-shorten-64-to-32)
+      # than 2³² elements. GCC has no narrower option.
+      target_compile_options(${target} PRIVATE
+        $<IF:$<CXX_COMPILER_ID:GNU>,-Wno-conversion,-Wno-shorten-64-to-32>)
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       # GCC 12 warns about impossible overlaps in `"text" + std::string` (bug 105329).

@@ -40,7 +40,7 @@ TEST_CASE("pages are zero, writable, and aligned for huge pages") {
     pages[bytes - 1] = 1;
     platform::unmap_pages(pages, bytes);
   }
-  CHECK(platform::map_pages(SIZE_MAX / 4) == nullptr);
+  CHECK(platform::map_pages(SIZE_MAX / 16 * 15) == nullptr);
 }
 
 TEST_CASE("usable cores and the system name match the machine") {
@@ -85,8 +85,8 @@ const std::string kGroups = "sys/fs/cgroup/";
 TEST_CASE("physical memory is the minimum over the machine and its control groups") {
   const Root root;
   const auto memory = [&] { return platform::physical_memory(root.path()); };
-  const std::size_t machine = memory();
-  const auto is_machine = [&](std::size_t bytes) {  // rlimits may change the size slightly
+  const std::uint64_t machine = memory();
+  const auto is_machine = [&](std::uint64_t bytes) {  // rlimits may change the size slightly
     return bytes > machine - machine / 4 && bytes < machine + machine / 4;
   };
   CHECK(platform::physical_memory() < machine + machine / 4);
