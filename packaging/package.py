@@ -156,10 +156,11 @@ nlohmann_json/3.11.2
 
 
 def conan():
-    """With Debian's nlohmann-json, so that it works without Conan's server."""
+    """With Debian's nlohmann-json and without Conan's server."""
     def prepare(system):
         system.put("/root/.conan2/profiles")
         (system.path / "root/.conan2/profiles/default").write_text(CONAN_PROFILE)
+        (system.path / "root/.conan2/remotes.json").write_text('{"remotes": []}')
     test("conan", "Conan", [source_archive()], "cmake g++ nlohmann-json3-dev python3-venv", MODEL_LEARNED, prepare)
 
 
