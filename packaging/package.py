@@ -161,7 +161,7 @@ def conan():
         system.put("/root/.conan2/profiles")
         (system.path / "root/.conan2/profiles/default").write_text(CONAN_PROFILE)
         (system.path / "root/.conan2/remotes.json").write_text('{"remotes": []}')
-    test("conan", "Conan", [source_archive()], "cmake g++ nlohmann-json3-dev python3-venv", MODEL_LEARNED, prepare)
+    test("conan", "Conan", [source_archive()], "cmake g++ make nlohmann-json3-dev python3-venv", MODEL_LEARNED, prepare)
 
 
 def built_deb(folder):
