@@ -1,5 +1,5 @@
 """Trains the example project with the package."""
-from pathlib import Path
+import os
 
 from conan import ConanFile
 from conan.tools.build import can_run
@@ -23,4 +23,4 @@ class TestGradus(ConanFile):
 
     def test(self):
         if can_run(self):
-            self.run(str(Path(self.cpp.build.bindir, "own_model")), env="conanrun")
+            self.run(os.path.join(self.cpp.build.bindir, "own_model"), env="conanrun")
