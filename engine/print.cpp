@@ -36,9 +36,11 @@ struct Printer {
     one.exceptions(std::ios::badbit);
     one.imbue(std::locale::classic());
     one << std::boolalpha << std::showpoint << (scientific ? std::scientific : std::fixed);
-    one << std::setprecision(whole && !scientific ? 0 : 4) << std::setw(static_cast<int>(width));
+    one << std::setprecision(whole && !scientific ? 0 : 4);
     dispatch(x.dtype(), [&]<class T>() { one << x.data<T>()[at]; });
-    return one.str();
+    std::string text = one.str();  // std::setw does not widen a bool in libc++
+    if (text.size() < width) text.insert(0, width - text.size(), ' ');
+    return text;
   }
 
   void choose_style() {

@@ -204,7 +204,9 @@ TEST_CASE("a switch is on unless its variable is absent, empty or 0") {
 }
 
 TEST_CASE("find_symbol finds existing functions only") {
+#ifdef __GLIBC__  // programs with musl are often static, without symbols
   CHECK(platform::find_symbol("malloc") != nullptr);
+#endif
   CHECK(platform::find_symbol("no_library_has_a_function_of_this_name") == nullptr);
 }
 
