@@ -35,7 +35,9 @@ def mirror():
     """The host's source of Debian packages."""
     sites = subprocess.run(["apt-get", "indextargets", "--format", "$(SITE)", f"Codename: {SUITE}"],
                            capture_output=True, text=True, check=True).stdout.split()
-    return sites[0] if sites else "http://deb.debian.org/debian"
+    if not sites:
+        sys.exit(f"package.py: apt has no source for Debian '{SUITE}'. Run it on Debian 12, or add that source to apt")
+    return sites[0]
 
 
 class System:
@@ -60,10 +62,10 @@ class System:
 
     def know_the_host(self):
         """Copies the host's package sources, certificates and names."""
+        (self.path / "etc/apt/sources.list").unlink(missing_ok=True)
         for folder in ["etc/apt", "usr/share/keyrings", "etc/ssl/certs", "usr/local/share/ca-certificates"]:
             if Path("/", folder).exists():
                 run("cp", "-aT", Path("/", folder), self.path / folder)
-        (self.path / "etc/apt/sources.list").unlink(missing_ok=True)
         for file in ["etc/resolv.conf", "etc/hosts", "etc/pip.conf"]:
             if Path("/", file).exists():
                 shutil.copy(Path("/", file), self.path / file)
@@ -73,7 +75,7 @@ class System:
         inside = "mount -t proc proc proc && mount --rbind /dev dev && mount --rbind /sys sys && exec chroot . env -i " \
                  "HOME=/root PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 " \
                  "DEBIAN_FRONTEND=noninteractive PIP_ROOT_USER_ACTION=ignore PIP_DISABLE_PIP_VERSION_CHECK=1 " \
-                 'bash -euxc "cd $0; $1"'
+                 'bash -euxo pipefail -c "cd $0; $1"'
         run("unshare", "--mount", "bash", "-c", inside, folder, script, cwd=self.path, stdin=subprocess.DEVNULL)
 
     def put(self, folder, *files):

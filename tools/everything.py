@@ -210,13 +210,6 @@ def run_and_report(part):
     return result
 
 
-def chosen(all_parts, words, program):
-    for word in words:
-        if not any(part.name.startswith(word) for part in all_parts):
-            sys.exit(f"{program}: no part begins with '{word}'. Parts: {' '.join(part.name for part in all_parts)}")
-    return [part for part in all_parts if not words or any(part.name.startswith(word) for word in words)]
-
-
 def selection(arguments, all_parts, program, about):
     """The parts to run, or the exit code after --list, --help or a wrong option."""
     words, listed = [], False
@@ -233,7 +226,12 @@ def selection(arguments, all_parts, program, about):
         else:
             print(f"{program}: unknown option '{argument}'. Use --only PART,…, --list or --help", file=sys.stderr)
             return 2
-    selected = chosen(all_parts, words, program)
+    unknown = [word for word in words if not any(part.name.startswith(word) for part in all_parts)]
+    if unknown:
+        print(f"{program}: no part begins with '{unknown[0]}'. Parts: {' '.join(part.name for part in all_parts)}",
+              file=sys.stderr)
+        return 2
+    selected = [part for part in all_parts if not words or part.name.startswith(tuple(words))]
     if listed:
         for part in selected:
             print(f"{part.name:16} {part.about}")

@@ -1,5 +1,6 @@
 #include <string>
 
+#include "gradus/engine/base/version.h"
 #include "gradus/tests/examples/gpt_program.h"
 
 namespace gradus::testing::test_gpt {
@@ -33,6 +34,9 @@ TEST_CASE("gpt reports usage errors in one line with exit code 2") {
   CHECK_FALSE(fs::exists(here.directory / "run"));
   CHECK_FALSE(fs::exists(here.directory / "runs"));
   CHECK(here.gpt("--help").code == 0);
+  const Outcome asked = here.gpt("--version");
+  CHECK(asked.code == 0);
+  CHECK(asked.out.find(version()) != std::string::npos);
 }
 
 TEST_CASE("gpt trains, samples and evaluates, and rejects flags that contradict the run") {

@@ -10,7 +10,7 @@
 #include "gradus/engine/base/platform.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/base/simd.h"
-#include "gradus/engine/gemm/backend.h"
+#include "gradus/engine/base/version.h"
 #include "gradus/engine/gemm/library.h"
 #include "gradus/engine/grad_mode.h"
 #include "gradus/engine/node.h"
@@ -119,7 +119,7 @@ TEST_CASE("linspace and arange hit exact ends and reject impossible step counts"
 TEST_CASE("config lists threads, backend, library, kernels, system and compiler") {
   const std::string text = config();
   for (const std::string& part :
-       {std::to_string(num_threads()), gemm::describe(), gemm::describe_library(),
+       {version(), std::to_string(num_threads()), matmul_backend(), gemm::describe_library(),
         std::string(simd::name(simd::level())), platform::system_name()})
     CHECK(has(text, part));
   for (const char* key : {"gradus ", "threads: ", "matmul backend: ", "library: ", "kernels: ",

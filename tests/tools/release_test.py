@@ -1,4 +1,5 @@
-"""Tests tools/release_checks.py on trivial rows, release.py on a small repository, and the sums of coverage.py."""
+"""Tests tools/release_checks.py on trivial rows, release.py on a small repository, the sums of coverage.py, and wrong
+arguments."""
 import collections
 import contextlib
 import hashlib
@@ -203,6 +204,15 @@ class Coverage(unittest.TestCase):
         missed = self.line(2, 0, function_name="f")
         self.assertFalse(self.percent(self.counts(self.line(1, 1, function_name="f"), missed))[0])
         self.assertFalse(self.percent(self.counts())[0])
+
+
+class Arguments(unittest.TestCase):
+    def test_wrong_ones_end_with_exit_code_2(self):
+        for command in [["packaging/package.py", "rpm"], ["tools/abi.py"], ["tools/abi.py", "compare"],
+                        ["tools/release_checks.py", "--only", "rpm"], ["tools/coverage.py", "rpm"]]:
+            done = subprocess.run([sys.executable, *command], cwd=release.ROOT, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, command)
+            self.assertNotIn("Traceback", done.stderr, command)
 
 
 if __name__ == "__main__":
