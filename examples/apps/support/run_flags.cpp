@@ -153,16 +153,15 @@ DirectoryLock RunFlags::begin() {
     use_bits();
     return DirectoryLock();
   }
-  if (!resume) {
-    choose_defaults();
-    if (!given("--bits") && gradus::bits() == Bits::portable) bits = "portable";
-  }
-  if (resume)  // resuming must not create the directory
+  if (resume) {  // resuming must not create the directory
     require<FileError>(std::filesystem::exists(files().checkpoint()), out,
                        ": there is no checkpoint to resume; leave out --resume to start a run");
-  else
+  } else {
+    choose_defaults();
+    if (!given("--bits") && gradus::bits() == Bits::portable) bits = "portable";
     judge(Judge());
-  if (!resume) use_bits();  // before the directory is created
+    use_bits();  // before the directory is created
+  }
   DirectoryLock lock(out);
   if (!resume) require_no_run(program_, files());  // under the lock, to avoid a race
   remove_leftovers(out, all_files());
