@@ -77,7 +77,8 @@ TEST_CASE("pair batches contain each pair once in order, or the pairs of their b
       Pairs once;
       for (const train::PairBatch& each : data.once()) {
         const Pairs more = pairs_of(each, tokens);
-        CHECK(std::ssize(more) == std::min(batch, std::ssize(pairs) - std::ssize(once)));
+        CHECK(std::ssize(more) ==
+              std::min<std::int64_t>(batch, std::ssize(pairs) - std::ssize(once)));
         once.insert(once.end(), more.begin(), more.end());
       }
       CHECK(once == pairs);
