@@ -40,6 +40,10 @@ function(gradus_own_flags target)
       target_compile_options(${target} PRIVATE
         $<IF:$<CXX_COMPILER_ID:GNU>,-Wno-conversion,-Wno-shorten-64-to-32>)
     endif()
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 17)
+      # GCC 12's std::stable_sort uses a deprecated function.
+      target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
+    endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
       # GCC 12 warns about impossible overlaps in `"text" + std::string` (bug 105329).
       target_compile_options(${target} PRIVATE -Wno-restrict)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 
 #include "gradus/engine/base/error.h"
 
@@ -56,7 +57,8 @@ void Transport::all_gather(ConstBytes own, const std::vector<std::size_t>& sizes
 
 std::vector<std::string> Transport::all_gather(const std::string& own) {
   std::vector<std::string> texts;
-  for (const std::size_t size : all_gather(std::vector{own.size()})) texts.emplace_back(size, ' ');
+  for (const std::uint64_t size : all_gather(std::vector<std::uint64_t>{own.size()}))
+    texts.emplace_back(static_cast<std::size_t>(size), ' ');
   std::vector<Bytes> in;
   for (std::string& text : texts) in.push_back(std::as_writable_bytes(std::span(text)));
   exchange(std::vector<ConstBytes>(in.size(), std::as_bytes(std::span(own))), in);
