@@ -16,7 +16,7 @@ Level asked_for() {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] != value) continue;
     const auto asked = static_cast<Level>(i);
-    require(asked <= widest(), "GRADUS_SIMD=", value, ": this processor supports at most ",
+    require(asked <= widest(), "GRADUS_SIMD=", value, ": supported here is at most ",
             name(widest()), ". Set GRADUS_SIMD=", name(widest()), " or unset it.");
     return asked;
   }

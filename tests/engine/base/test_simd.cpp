@@ -123,8 +123,8 @@ TEST_CASE("an unknown or unsupported GRADUS_SIMD throws a ValueError with the fi
     if (level <= simd::widest()) continue;
     const std::string name(simd::name(level));
     CHECK(with_level(name, "helper: print the SIMD level")
-              .output.find("error=GRADUS_SIMD=" + name + ": this processor supports at most " +
-                           widest) != std::string::npos);
+              .output.find("error=GRADUS_SIMD=" + name + ": supported here is at most " + widest) !=
+          std::string::npos);
   }
 }
 
