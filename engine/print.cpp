@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <sstream>
 
 #include "gradus/engine/tensor.h"
 
@@ -32,13 +31,12 @@ struct Printer {
   }
 
   std::string number(std::int64_t at) const {
-    std::ostringstream one;
-    one.exceptions(std::ios::badbit);
-    one.imbue(std::locale::classic());
-    one << std::boolalpha << std::showpoint << (scientific ? std::scientific : std::fixed);
-    one << std::setprecision(whole && !scientific ? 0 : 4);
-    dispatch(x.dtype(), [&]<class T>() { one << x.data<T>()[at]; });
-    std::string text = one.str();  // std::setw does not widen a bool in libc++
+    const auto notation = scientific ? std::scientific : std::fixed;
+    const auto digits = std::setprecision(whole && !scientific ? 0 : 4);
+    std::string text;  // std::setw does not widen a bool in libc++
+    dispatch(x.dtype(), [&]<class T>() {
+      text = str_cat(std::boolalpha, std::showpoint, notation, digits, x.data<T>()[at]);
+    });
     if (text.size() < width) text.insert(0, width - text.size(), ' ');
     return text;
   }

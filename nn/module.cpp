@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
-#include <sstream>
 #include <typeinfo>
 
 #include "gradus/engine/base/platform.h"
@@ -228,21 +227,19 @@ void Module::freeze(bool frozen) {
 }
 
 std::string Module::summary() {
-  std::ostringstream out;
-  out.exceptions(std::ios::badbit);
-  out << type_name() << ": " << parameter_count() << " parameters\n";
-  const auto add = [&out](const auto& again, Module& module, const std::string& indent) -> void {
+  std::string text = str_cat(type_name(), ": ", parameter_count(), " parameters\n");
+  const auto add = [&text](const auto& again, Module& module, const std::string& indent) -> void {
     for (const Member& member : module.members()) {
       const Tensor* t = member.parameter() ? member.parameter() : member.buffer();
-      if (t && t->defined()) out << indent << member.name() << " " << t->shape() << "\n";
+      if (t && t->defined()) text += str_cat(indent, member.name(), " ", t->shape(), "\n");
       for (const auto& [number, child] : member.children()) {
-        out << indent << member.name() << number << ": " << child->type_name() << "\n";
+        text += str_cat(indent, member.name(), number, ": ", child->type_name(), "\n");
         again(again, *child, indent + "  ");
       }
     }
   };
   add(add, *this, "  ");
-  return out.str();
+  return text;
 }
 
 std::string Module::name_of(const Scoped& child) const {

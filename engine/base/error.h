@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <locale>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -37,7 +38,11 @@ std::string str_cat(const Parts&... parts) {
   std::ostringstream out;
   out.exceptions(std::ios::badbit);  // without it, the text would end early without an error
   out.imbue(std::locale::classic());
-  (out << ... << parts);
+  try {
+    (out << ... << parts);
+  } catch (const std::ios::failure&) {  // LLVM's library throws it
+    throw std::bad_alloc();
+  }
   return out.str();
 }
 
