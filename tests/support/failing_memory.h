@@ -23,7 +23,8 @@ class FailAt {
   int count() const;    // allocations so far
 };
 
-/// Returns the number of objects of operator new that were not deleted. 0 with a sanitizer.
+/// Returns the number of objects of operator new that were not deleted. 0 with a sanitizer
+/// or libc++ 14.
 std::int64_t live_objects();
 
 }  // namespace gradus::testing
