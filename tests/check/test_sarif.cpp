@@ -5,6 +5,7 @@
 #include "gradus/check/raw/check.h"
 #include "gradus/io/json.h"
 #include "gradus/io/text.h"
+#include "gradus/ops/create.h"
 #include "gradus/ops/ops.h"
 #include "gradus/tests/support/catch.h"
 #include "gradus/tests/support/environment.h"
