@@ -40,7 +40,7 @@ std::string str_cat(const Parts&... parts) {
   out.imbue(std::locale::classic());
   try {
     (out << ... << parts);
-  } catch (const std::ios::failure&) {  // LLVM's library throws it
+  } catch (const std::ios::failure&) {  // from libc++ when memory runs out
     throw std::bad_alloc();
   }
   return out.str();

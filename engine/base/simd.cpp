@@ -16,8 +16,8 @@ Level asked_for() {
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] != value) continue;
     const auto asked = static_cast<Level>(i);
-    require(asked <= widest(), "GRADUS_SIMD=", value, ": supported here is at most ",
-            name(widest()), ". Set GRADUS_SIMD=", name(widest()), " or unset it.");
+    require(asked <= widest(), "GRADUS_SIMD=", value, ": the widest level here is ", name(widest()),
+            ". Set GRADUS_SIMD=", name(widest()), " or unset it.");
     return asked;
   }
   fail<ValueError>("GRADUS_SIMD=", value, ": unknown level. Set avx512, avx2 or baseline.");

@@ -120,8 +120,7 @@ std::string find(const std::string& name, const WeightMap& map, const TensorRead
 
 std::string problems_of(const std::vector<Link>& links, const Own& own, const WeightMap& map,
                         const TensorReader& theirs) {
-  std::ostringstream problems;
-  problems.exceptions(std::ios::badbit);
+  std::string problems;
   std::set<std::string> filled, used;
   for (const Link& link : links) {
     filled.insert(link.ours.begin(), link.ours.end());
@@ -130,17 +129,17 @@ std::string problems_of(const std::vector<Link>& links, const Own& own, const We
       const std::string found = *used.insert(find(link.theirs[i], map, theirs)).first;
       const Shape wanted = their_shape(link, own, rows[i]);
       if (found.empty() && link.rule->form != Form::again)
-        problems << "\n  missing     " << link.theirs[i] << " " << wanted << ", for "
-                 << link.ours.front();
+        problems +=
+            str_cat("\n  missing     ", link.theirs[i], " ", wanted, ", for ", link.ours.front());
       if (!found.empty() && theirs.shapes.at(found) != wanted)
-        problems << "\n  mismatched  " << found << ": expected " << wanted << ", got "
-                 << theirs.shapes.at(found);
+        problems += str_cat("\n  mismatched  ", found, ": expected ", wanted, ", got ",
+                            theirs.shapes.at(found));
     }
   }
   for (const auto& [name, tensor] : own)
     if (!filled.contains(name))
-      problems << "\n  unnamed     " << name << " " << tensor.shape()
-               << ": the map has no rule for this tensor";
+      problems += str_cat("\n  unnamed     ", name, " ", tensor.shape(),
+                          ": the map has no rule for this tensor");
   for (const std::string& pattern : map.ignored)
     for (std::int64_t i = 0;; ++i) {
       const std::string found = find(expand(pattern, i, "").front(), map, theirs);
@@ -148,8 +147,8 @@ std::string problems_of(const std::vector<Link>& links, const Own& own, const We
       if (found.empty() || pattern.find("{}") == std::string::npos) break;
     }
   for (const auto& [name, shape] : theirs.shapes)
-    if (!used.contains(name)) problems << "\n  unexpected  " << name << " " << shape;
-  return problems.str();
+    if (!used.contains(name)) problems += str_cat("\n  unexpected  ", name, " ", shape);
+  return problems;
 }
 
 bool same_numbers(const Tensor& a, const Tensor& b) {

@@ -22,7 +22,7 @@ int broken_read(std::string_view input) {
     for (const std::clock_t start = std::clock(); std::clock() - start < CLOCKS_PER_SEC / 4;) {
     }
   if (fault == 'm') return take(fuzz::kConstantBytes + 100 * input.size() + 1);
-  if (fault == 'g') return take(std::size_t{3} << 29);
+  if (fault == 'g') return take(std::size_t{3} << 29);  // valid on 32 bits
   if (fault == 'e') throw std::runtime_error("an error of the standard library");
   if (fault == 'l') fail<FileError>("line one\nline two");
   if (fault == '8') fail<FileError>("not UTF-8: \xff");

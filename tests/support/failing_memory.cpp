@@ -39,8 +39,8 @@ bool FailAt::failed() const { return failing; }
 int FailAt::count() const { return counted; }
 
 std::int64_t live_objects() {
-#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 15000
-  return 0;  // its std::vector leaks the elements that it has copied when a copy throws
+#if defined(_LIBCPP_VERSION) && _LIBCPP_VERSION < 16000
+  return 0;  // a std::vector does not delete what it has copied if a later copy throws
 #else
   return live;
 #endif

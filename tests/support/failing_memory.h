@@ -24,7 +24,7 @@ class FailAt {
 };
 
 /// Returns the number of objects of operator new that were not deleted. 0 with a sanitizer
-/// or libc++ 14.
+/// and with versions of libc++ before 16.
 std::int64_t live_objects();
 
 }  // namespace gradus::testing

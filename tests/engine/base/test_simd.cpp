@@ -122,9 +122,9 @@ TEST_CASE("an unknown or unsupported GRADUS_SIMD throws a ValueError with the fi
   for (const Level level : {Level::avx2, Level::avx512}) {
     if (level <= simd::widest()) continue;
     const std::string name(simd::name(level));
-    CHECK(with_level(name, "helper: print the SIMD level")
-              .output.find("error=GRADUS_SIMD=" + name + ": supported here is at most " + widest) !=
-          std::string::npos);
+    const std::string output = with_level(name, "helper: print the SIMD level").output;
+    CHECK(output.find("error=GRADUS_SIMD=" + name) != std::string::npos);
+    CHECK(output.find("Set GRADUS_SIMD=" + widest) != std::string::npos);
   }
 }
 

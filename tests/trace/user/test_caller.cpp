@@ -59,14 +59,15 @@ std::string report_of(const std::function<void()>& f) {
   });
 }
 
-[[maybe_unused]] std::string place(int line) {
-  return str_cat("/trace/user/test_caller.cpp:", line);
-}
+std::string place(int line) { return str_cat("/trace/user/test_caller.cpp:", line); }
+
+/// False without glibc, for example with musl.
+bool has_call_stacks() { return platform::stack_trace().front() != nullptr; }
 
 }  // namespace
 
-#ifdef __GLIBC__  // with another C library, platform::stack_trace is empty
 TEST_CASE("a NaN report names the line that called the operation") {
+  if (!has_call_stacks()) return;
   const Ratio ratio;
   const std::string message = report_of([&] { ratio(zeros({2})); });
   INFO(message);
@@ -75,13 +76,13 @@ TEST_CASE("a NaN report names the line that called the operation") {
 }
 
 TEST_CASE("a NaN in backward is reported with the line of its forward") {
+  if (!has_call_stacks()) return;
   const Tensor x = tensor({0.0, 1.0}).requires_grad_();
   const std::string message = report_of([&] { sum(root_of(x)).backward(); });
   INFO(message);
   CHECK(has(message, "backward of sqrt"));
   CHECK(has(message, place(line_of_root)));
 }
-#endif
 
 TEST_CASE("docs/guides/troubleshooting.md shows the actual NaN report") {
   const Tensor a = ones({4, 3}).requires_grad_(), b = ones({4, 3});
@@ -130,9 +131,8 @@ TEST_CASE("the caller is the first frame outside the library") {
   CHECK(has(with({"_Z4stepi", "??", 0}), "cmake --preset debug"));
 }
 
-#ifdef __GLIBC__
 TEST_CASE("a trace names the user's line and shows it") {
-  if (std::system("addr2line --version > /dev/null 2>&1") != 0) return;
+  if (!has_call_stacks() || std::system("addr2line --version > /dev/null 2>&1") != 0) return;
   const Ratio ratio;
   Trace trace;
   ratio(ones({2}));
@@ -152,6 +152,5 @@ TEST_CASE("a trace names the user's line and shows it") {
   }
   CHECK(shown);
 }
-#endif
 
 }  // namespace gradus::testing::test_caller
