@@ -1,6 +1,7 @@
 // Formats values, indices and paragraphs as text.
 #pragma once
 
+#include <new>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -15,10 +16,9 @@ namespace gradus::check {
 inline std::string number(double value, int digits) {
   if (value != value) return "nan";  // ignore the sign of a NaN
   std::ostringstream text;
-  text.exceptions(std::ios::badbit);
   text.imbue(std::locale::classic());
   text.precision(digits);
-  text << value;
+  if (!(text << value)) throw std::bad_alloc();  // without memory, streams only set a flag
   return text.str();
 }
 

@@ -7,6 +7,7 @@
 #include <new>
 #include <optional>
 
+#include "gradus/check/raw/words.h"
 #include "gradus/engine/base/memory.h"
 #include "gradus/engine/base/random.h"
 #include "gradus/engine/strided.h"
@@ -550,8 +551,12 @@ TEST_CASE("after a failed allocation in step_in_backward, each parameter is old 
 }
 
 TEST_CASE("a failed allocation never shortens a text, and destroying JSON allocates nothing") {
-  const std::string right =
-      str_cat("a text of more than 15 bytes: ", 1234567, ' ', 0.5, Shape{2, 3});
+  const double longest = -1.0 / 3e300;  // 24 bytes with 17 digits
+  const auto text = [&] {
+    return str_cat("a text of more than 15 bytes: ", 1234567, ' ', 0.5, Shape{2, 3}) +
+           check::number(longest, 17);
+  };
+  const std::string right = text();
   const std::string nested =
       R"({"list": [[1, 2.5, [true, {"a": null}]], "a text of more than 15 bytes"], "b": [{}]})";
   for (const auto mode : {FailAt::once, FailAt::from_then_on})
@@ -560,7 +565,7 @@ TEST_CASE("a failed allocation never shortens a text, and destroying JSON alloca
       {
         const FailAt fail(k, mode);
         try {
-          made = str_cat("a text of more than 15 bytes: ", 1234567, ' ', 0.5, Shape{2, 3});
+          made = text();
           const io::Json json = io::Json::parse(nested, "a document");
           made += json.at("list").describe();
         } catch (const std::bad_alloc&) {
