@@ -44,13 +44,17 @@ struct Opened {
   nn::init::Skip skip;  // every parameter is loaded, so initialization is skipped
 };
 
-template <class Model>
-Model filled(Model model, const nn::WeightMap& names, const Opened& from) {
+void fill(nn::Module& module, const nn::WeightMap& names, const Opened& from) {
   try {
-    nn::load_mapped(model, names, from.tensors);
+    nn::load_mapped(module, names, from.tensors);
   } catch (const ShapeError& e) {
     fail<ShapeError>(from.source->name(), ": ", e.what());
   }
+}
+
+template <class Model>
+Model filled(Model model, const nn::WeightMap& names, const Opened& from) {
+  fill(model, names, from);
   model.eval();
   return model;
 }
@@ -144,7 +148,7 @@ nn::VisionTransformer load_vision_transformer(const std::string& path) {
 }
 
 void load_mapped(const std::string& path, const nn::WeightMap& names, nn::Module& module) {
-  nn::load_mapped(module, names, Opened(path).tensors);
+  fill(module, names, Opened(path));
 }
 
 bool is_pretrained(const std::string& path) {

@@ -87,6 +87,8 @@ TEST_CASE("optimizers accept exactly the documented arguments") {
   CHECK_NOTHROW(Muon({p}, {bias}, {.momentum = 0}));
   CHECK_REFUSES(ValueError, Muon({p}, {bias}, {.momentum = 1}), "Muon", "1");
   CHECK_REFUSES(ValueError, Muon({p}, {bias}, {.momentum = kNaN}), "Muon", "nan");
+  CHECK_REFUSES(ValueError, Muon({p}, {bias}, {.adam = {.betas = {0.9, 1}}}), "Muon", "betas");
+  CHECK_REFUSES(ValueError, Muon({p}, {bias}, {.adam = {.eps = 0}}), "Muon", "eps");
   CHECK_NOTHROW(Muon({p}, {}));
   CHECK_REFUSES(ValueError, Muon({}, {}), "optimizer", "parameters");
   CHECK_REFUSES(ShapeError, optim::newton_schulz(ones({3})), "newton_schulz", "[3]");

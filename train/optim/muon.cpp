@@ -128,6 +128,7 @@ Muon::Muon(Group matrices, Group others, const MuonOptions& options)
       options_(options) {
   require(0 <= options.momentum && options.momentum < 1, "Muon: momentum must be in [0, 1), got ",
           options.momentum);
+  check_adam("Muon", options.adam);
   for (const nn::NamedTensor& each : this->groups().front().parameters)
     if (matches_any(options.stacked, each.name)) stacked_.push_back(each.tensor.node().get());
 }

@@ -89,8 +89,12 @@ Adam::Adam(std::vector<Group> groups, const AdamOptions& options, bool decoupled
                 {GroupState{{"exp_avg", "exp_avg_sq"}}}),
       options_(options),
       decoupled_(decoupled) {
-  check_betas("Adam", options.betas);
-  require(options.eps > 0, "Adam: eps must be positive, got ", options.eps);
+  check_adam("Adam", options);
+}
+
+void check_adam(const char* optimizer, const AdamOptions& options) {
+  check_betas(optimizer, options.betas);
+  require(options.eps > 0, optimizer, ": eps must be positive, got ", options.eps);
 }
 
 void adam_update(const Piece& piece, const AdamOptions& options, bool decoupled, std::int64_t t) {

@@ -59,6 +59,9 @@ void for_each_piece(std::vector<Piece>& work, F&& f) {
   });
 }
 
+/// Throws ValueError unless Adam's betas are in [0, 1) and its eps is positive.
+void check_adam(const char* optimizer, const AdamOptions& options);
+
 // Helpers for update rules. elements() returns a pointer for writing and does not count the write,
 // because Optimizer::update_all() has counted it. as() converts constants to type T.
 template <class T>

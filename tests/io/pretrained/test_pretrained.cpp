@@ -216,6 +216,11 @@ TEST_CASE("PyTorch's modules load by name and give the same results") {
               [](const nn::CrossAttention& m, const Tensors& in) {
                 return m(in.at("target"), in.at("keys"), in.at("values"));
               });
+  nn::Encoder deeper({.block = gelu, .layers = 3});
+  CHECK_REFUSES(ShapeError,
+                io::load_mapped(kFamilies + "torch_encoder/model.safetensors",
+                                nn::torch_encoder_names(), deeper),
+                "torch_encoder/model.safetensors", "layers.2");
 }
 
 namespace {
