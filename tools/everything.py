@@ -152,7 +152,7 @@ def parts():
         Part("mutants", f"hints: {MUTANTS} mutants of the last day's changes, and which survive",
              [["tools/mutate/run.py", day_ago(), "--sample", str(MUTANTS)]]),
         Part("repeat", f"the suite {REPEATS} times while all cores are busy",
-             release + [["tools/under_load.py", "--times", str(REPEATS)]]),
+             release + [["tools/under_load.py", "--times", str(REPEATS), "--", *QUICK]]),
     ]
 
 
