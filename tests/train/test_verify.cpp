@@ -1,5 +1,6 @@
 #include "gradus/train/verify.h"
 
+#include <cstring>
 #include <fstream>
 
 #include "gradus/engine/base/random.h"
@@ -102,16 +103,20 @@ TEST_CASE("verify finds that a run is the same, and the first step and parameter
     CHECK(part.step == 5);
   }
   Task task;
-  std::string log = read_bytes(run + "1/metrics.jsonl");
-  // The last digit of the hash of the last parameter, after step 7.
+  const std::string log = read_bytes(run + "1/metrics.jsonl");
   const std::size_t line = log.find("{\"step\": 6,");  // counted from 0
-  const std::size_t last = log.find("\"}", log.find("\"weights\"", line)) - 1;
-  log[last] = log[last] == '0' ? '1' : '0';
-  write_bytes(run + "1/metrics.jsonl", log);
-  const train::Verified other = verify(options(run + "1"));
-  REQUIRE(other.difference);
-  CHECK(other.difference->step == 7);
-  CHECK(other.difference->parameter == task.net.parameters().back().name);
+  const std::size_t hashes = log.find("\"weights\": \"", line) + std::strlen("\"weights\": \"");
+  const auto parameters = task.net.parameters();
+  for (std::size_t k = 0; k < parameters.size(); ++k)  // 8 digits each
+    for (const std::size_t digit : {8 * k, 8 * k + 7}) {
+      std::string changed = log;
+      changed[hashes + digit] = log[hashes + digit] == '0' ? '1' : '0';
+      write_bytes(run + "1/metrics.jsonl", changed);
+      const train::Verified other = verify(options(run + "1"));
+      REQUIRE(other.difference);
+      CHECK(other.difference->step == 7);
+      CHECK(other.difference->parameter == parameters[k].name);
+    }
   CHECK_FALSE(verify(options(run + "1"), {1, 6}).difference);
 }
 

@@ -360,6 +360,31 @@ TEST_CASE("an average starts at the weights, resumes, and its scope restores the
   }
 }
 
+TEST_CASE("an average of strided weights equals that of contiguous ones") {
+  const Tensor all = reshape(arange(0.0, 210.0, 1.0, Dtype::f64), {2, 3, 5, 7});
+  for (const Tensor& strided : {transpose(all.clone(), 0, 3), slice(all.clone(), 3, 1, 7, 2),
+                                slice(transpose(all.clone(), 1, 2), 1, 0, 5, 3)}) {
+    Tensor w = strided, plain = w.contiguous().clone();
+    REQUIRE_FALSE(w.is_contiguous());
+    optim::EMA ema({{"w", w}}, 0.75), expected({{"w", plain}}, 0.75);
+    const auto average = [](const optim::EMA& of) {
+      return of.state_dict().at("w").to_vector<double>();
+    };
+    for (int k = 0; k < 3; ++k) {
+      ema.update();
+      expected.update();
+      CHECK(average(ema) == average(expected));
+      w.copy_(square(w) - 3.0);
+      plain.copy_(square(plain) - 3.0);
+    }
+    {
+      const optim::EMA::Scope averaged(ema);
+      CHECK(w.to_vector<double>() == average(expected));
+    }
+    CHECK(w.to_vector<double>() == plain.to_vector<double>());
+  }
+}
+
 using Parameters = std::vector<nn::NamedTensor>;
 
 /// Returns small integers. Sums of their squares are exact, so a norm does not depend on the split
