@@ -93,7 +93,7 @@ TEST_CASE("the page of each lesson has all sections and quotes the program and i
   REQUIRE(names.size() >= 6);
   for (const std::string& name : names) {
 #ifndef __OPTIMIZE__
-    if (name == "14_tiny_gpt") continue;  // a quarter of an hour; it also runs as its own test
+    if (name == "14_tiny_gpt") continue;  // takes a quarter of an hour, and is a test of its own
 #endif
     const std::string page = "course/" + name + ".md";
     INFO(page);
