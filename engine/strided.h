@@ -28,8 +28,12 @@ Tensor over(std::shared_ptr<Storage> storage, const Shape& shape, Dtype dtype);
 Tensor copy(const Tensor& x);                  // contiguous, unshared
 Tensor contiguous(const Tensor& x);            // copies only if x is not contiguous
 Tensor convert(const Tensor& x, Dtype dtype);  // copies only if the dtype differs
-/// Returns x, or a copy if x and `other` share a storage. other.copy_() then allocates nothing.
-Tensor unshared(const Tensor& x, const Tensor& other);
+struct Copy {
+  Tensor target, source;
+};
+/// Copies each source to its target, all or none. Sources may share memory with any target: their
+/// values are those before the call.
+void copy_all(std::vector<Copy> copies);
 /// Returns a view with other sizes, strides and offset (in elements). Throws ShapeError if it
 /// exceeds x's storage.
 Tensor strided_view(const Tensor& x, const Shape& shape, const Strides& strides,

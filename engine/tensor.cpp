@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <set>
 
 #include "gradus/engine/backward.h"
 #include "gradus/engine/base/parallel.h"
@@ -191,8 +192,12 @@ Tensor copy(const Tensor& x) {
 
 Tensor contiguous(const Tensor& x) { return x.is_contiguous() ? x : copy(x); }
 
-Tensor unshared(const Tensor& x, const Tensor& other) {
-  return x.storage() == other.storage() ? copy(x) : x;
+void copy_all(std::vector<Copy> copies) {
+  std::set<const Storage*> written;
+  for (const Copy& each : copies) written.insert(each.target.storage().get());
+  for (Copy& each : copies)
+    if (written.contains(each.source.storage().get())) each.source = copy(each.source);
+  for (Copy& each : copies) each.target.copy_(each.source);
 }
 
 Tensor convert(const Tensor& x, Dtype dtype) {

@@ -137,11 +137,11 @@ void Module::load_state_dict(const StateDict& tensors, bool strict) {
                       problems);
 
   const NoGrad off;
-  std::vector<std::pair<Tensor, Tensor>> copies;  // to, from: copying them allocates nothing
+  std::vector<kernel::Copy> copies;
   for (const auto& [name, target] : own)
     if (const auto given = tensors.find(name); given != tensors.end())
-      copies.emplace_back(target, kernel::unshared(given->second, target));
-  for (auto& [target, given] : copies) target.copy_(given);
+      copies.push_back({target, given->second});
+  kernel::copy_all(std::move(copies));
 }
 
 void Module::train(bool on) {

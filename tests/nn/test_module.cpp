@@ -325,6 +325,22 @@ TEST_CASE("an error in loading lists all mismatches") {
   CHECK(tiny.up.bias.to_vector<float>() == std::vector<float>{1, 1, 1});
 }
 
+TEST_CASE("loading may exchange tensors of the module itself") {
+  nn::Sequential net(nn::Linear(3, 3), nn::Linear(3, 3));
+  const nn::StateDict own = net.state_dict();
+  nn::StateDict exchanged, expected;
+  for (const auto& [name, tensor] : own) {
+    const std::string other = (name[0] == '0' ? "1" : "0") + name.substr(1);
+    exchanged[other] = tensor.rank() == 2 ? transpose(tensor, 0, 1) : tensor;
+    expected[other] = exchanged[other].clone();
+  }
+  net.load_state_dict(exchanged);
+  for (const auto& [name, tensor] : net.state_dict()) {
+    CAPTURE(name);
+    CHECK(tensor.to_vector<float>() == expected.at(name).to_vector<float>());
+  }
+}
+
 TEST_CASE("loading writes in place and converts dtypes") {
   Tiny tiny, other;
   const Tensor handle = tiny.up.weight;

@@ -55,20 +55,6 @@ void check_state(const char* what, const nn::StateDict& given, const nn::StateDi
     require<ShapeError>(own.contains(name), what, " state: this ", what, " has no ", name);
 }
 
-/// Copies of tensors. run() allocates nothing, so it copies all or none.
-class Copies {
- public:
-  void add(const Tensor& target, const Tensor& source) {
-    all_.emplace_back(target, kernel::unshared(source, target));
-  }
-  void run() {
-    for (auto& [target, source] : all_) target.copy_(source);
-  }
-
- private:
-  std::vector<std::pair<Tensor, Tensor>> all_;  // target, source
-};
-
 }  // namespace
 
 Optimizer::Optimizer(std::vector<Group> groups, double learning_rate, double weight_decay,
@@ -196,19 +182,19 @@ void Optimizer::load_state_dict(const nn::StateDict& given) {
     for (const auto& [name, tensor] : slot.state) own[name] = slot.parameter;
   check_state("optimizer", given, own);
   const auto steps = given.at("step").item<std::int64_t>();
-  Copies copies;
+  std::vector<kernel::Copy> copies;
   for (const Slot& slot : slots_)
     for (const auto& [name, tensor] : slot.state)
-      copies.add(tensor, part_of(kernel::contiguous(given.at(name)), slot.begin, slot.end));
-  copies.run();
+      copies.push_back({tensor, part_of(kernel::contiguous(given.at(name)), slot.begin, slot.end)});
+  kernel::copy_all(std::move(copies));
   steps_ = steps;
 }
 
 void load_state(const char* what, const nn::StateDict& given, const nn::StateDict& own) {
   check_state(what, given, own);
-  Copies copies;
-  for (const auto& [name, target] : own) copies.add(target, given.at(name));
-  copies.run();
+  std::vector<kernel::Copy> copies;
+  for (const auto& [name, target] : own) copies.push_back({target, given.at(name)});
+  kernel::copy_all(std::move(copies));
 }
 
 void clip_grad_value(const std::vector<nn::NamedTensor>& parameters, double limit) {

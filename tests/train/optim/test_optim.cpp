@@ -473,6 +473,28 @@ TEST_CASE("a step counts as a write, accepts any strides, and rejects states tha
   }
 }
 
+TEST_CASE("loading a state may exchange the tensors of the optimizer itself") {
+  for (std::size_t which = 0; which < kElementwise.size(); ++which) {
+    CAPTURE(which);
+    Tensor p = zeros({3, 5}).requires_grad_(), q = zeros({3, 5}).requires_grad_();
+    const Made one = kElementwise[which]({{"of p", p}, {"of q", q}});
+    p.set_grad(tensor(whole_numbers(15, 1), {3, 5})), q.set_grad(ones({3, 5}));
+    one->step();
+    nn::StateDict exchanged, expected;
+    for (const auto& [name, tensor] : one->state_dict()) {
+      std::string other = name;
+      if (name.ends_with("of p")) other.back() = 'q';
+      if (name.ends_with("of q")) other.back() = 'p';
+      exchanged[other] = tensor;
+      expected[other] = tensor.clone();
+    }
+    one->load_state_dict(exchanged);
+    for (const auto& [name, tensor] : one->state_dict())
+      if (tensor.dtype() == Dtype::f32)
+        CHECK(tensor.to_vector<float>() == expected.at(name).to_vector<float>());
+  }
+}
+
 TEST_CASE("only matrices and higher ranks decay, and only matrices are updated by Muon") {
   Parameters all;
   for (int rank = 0; rank < 5; ++rank) {
