@@ -70,7 +70,7 @@ def rows():
         tool("sbom", "5 a bill of materials", ["reuse", "spdx", "--output", str(LOGS / "sbom.spdx")], "reuse>=3"),
         Row("provenance", "7 provenance and signatures", [], by_people="needs a public build service"),
         Row("fuzz", "8 OSS-Fuzz builds and runs every target", [["packaging/oss-fuzz/check.sh", "1"]],
-            lacks=lambda: (lacks_clang("-fsanitize=fuzzer", "-c", packages="clang") or
+            lacks=lambda: (lacks_clang("-fsanitize=address", packages="clang libclang-rt-dev") or
                            lacks_programs("zip", packages="zip"))),
         Row("docs", "9 the site, without dead links", [["tools/docs.sh"]],
             lacks=lambda: lacks_programs("doxygen", packages="doxygen python3-venv")),
