@@ -69,7 +69,8 @@ def rows():
                 "debootstrap", "diffoscope", packages="debootstrap diffoscope-minimal")),
         tool("sbom", "5 a bill of materials", ["reuse", "spdx", "--output", str(LOGS / "sbom.spdx")], "reuse>=3"),
         Row("provenance", "7 provenance and signatures", [], by_people="needs a public build service"),
-        Row("fuzz", "8 OSS-Fuzz builds and runs every target", [["packaging/oss-fuzz/check.sh", "1"]],
+        Row("fuzz", "8 OSS-Fuzz builds and runs every target",
+            [["env", f"SANITIZER={each}", "packaging/oss-fuzz/check.sh", "1"] for each in ["address", "undefined"]],
             lacks=lambda: (lacks_clang("-fsanitize=address", packages="clang libclang-rt-dev") or
                            lacks_programs("zip", packages="zip"))),
         Row("docs", "9 the site, without dead links", [["tools/docs.sh"]],
