@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Prints line and branch coverage of each component, measured by gcov.
 
-    tools/coverage.py                  builds the preset coverage and runs all unit and slow tests
-    tools/coverage.py engine ops       runs only the tests of these components, and prints only these
+    tools/coverage.py                  builds the preset coverage, and runs the unit and slow tests of all components
+    tools/coverage.py engine ops       only these components
 
 A line or branch of a template counts once, however many types it is compiled for. Branches of exceptions and of
 destructors do not count.
-If all tests ran, the exit code is 1 below 90 % of the lines or 80 % of the branches, the limits of the OpenSSF badge in
-gold."""
+Without arguments, the exit code is 1 below 90 % of the lines or 80 % of the branches, the limits of the OpenSSF badge
+in gold."""
 import collections
 import json
 import multiprocessing.pool
@@ -30,12 +30,11 @@ def measure(components):
         subprocess.run(command, cwd=ROOT, check=True)
 
     run("cmake", "--preset", "coverage", "-DGRADUS_BUILD_TESTS=ON", "-DGRADUS_BUILD_EXAMPLES=ON")
-    targets = ["--target", *[f"gradus_tests_{component}" for component in components]] if components else []
-    run("cmake", "--build", "--preset", "coverage", "-j", CORES, *targets)
+    run("cmake", "--build", "--preset", "coverage", "-j", CORES,
+        "--target", *[f"gradus_tests_{component}" for component in components])
     for old in BUILD.rglob("*.gcda"):
         old.unlink()
-    chosen = ["-R", f"^({'|'.join(components)})/"] if components else []
-    run("ctest", "--preset", "coverage", "-LE", "nightly", "-j", CORES, *chosen)
+    run("ctest", "--preset", "coverage", "-LE", "nightly", "-j", CORES, "-R", f"^({'|'.join(components)})/")
 
 
 def report(data):
@@ -95,9 +94,10 @@ def main(arguments):
         if each not in COMPONENTS:
             print(f"coverage: '{each}' is not a component. Use {', '.join(COMPONENTS)}", file=sys.stderr)
             return 2
+    components = arguments or COMPONENTS
     try:
-        measure(arguments)
-        reached = table(arguments or COMPONENTS, collect(arguments or COMPONENTS))
+        measure(components)
+        reached = table(components, collect(components))
     except subprocess.CalledProcessError as error:
         print(f"coverage: this command failed: {' '.join(map(str, error.cmd))}", file=sys.stderr)
         return 1
