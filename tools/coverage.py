@@ -34,6 +34,7 @@ def measure(components):
         "--target", *[f"gradus_tests_{component}" for component in components])
     for old in BUILD.rglob("*.gcda"):
         old.unlink()
+    # Tests of the applications limit the size of files, which would cut off gcov's.
     run("ctest", "--preset", "coverage", "-LE", "nightly", "-j", CORES, "-R", f"^({'|'.join(components)})/")
 
 

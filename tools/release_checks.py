@@ -54,7 +54,7 @@ def rows():
     def tool(name, about, command, package):
         return Row(name, about, [command], lacks=lambda: lacks_tool(command[0], package))
 
-    first = "" if last_tags() else "no earlier release to compare with"
+    no_earlier = "" if last_tags() else "no earlier release to compare with"
     all_rows = [
         Row("changelog", "1 a dated section for the version", [["tools/release.py", "--check"]]),
         Row("tag", "1 a signed tag", [], by_people="a maintainer signs it; tools/release.py prints the command"),
@@ -81,7 +81,7 @@ def rows():
             lacks=lambda: lacks_programs("gcov", packages="g++")),
         Row("performance", "12 instructions, next to the last release",
             [["tools/perf-gate", tag, "HEAD"] for tag in last_tags()],
-            lacks=lambda: lacks_programs("valgrind", packages="valgrind"), by_people=first),
+            lacks=lambda: lacks_programs("valgrind", packages="valgrind"), by_people=no_earlier),
         tool("citation", "13 governance, conduct, citation", ["cffconvert", "--validate"], "cffconvert"),
         Row("people", "13 two maintainers with a second factor", [], by_people="a program cannot count people"),
         Row("review", "14 a security review by others", [], by_people="nobody outside the project has reviewed it"),

@@ -8,6 +8,7 @@ seconds=${1:-1}
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "check.sh: '$seconds' is not a number of seconds. For example: check.sh 1" >&2; exit 2; }
 
 sanitizer=${SANITIZER:-address}
+[[ $sanitizer =~ ^(address|undefined)$ ]] || { echo "check.sh: SANITIZER is '$sanitizer'. Use address or undefined" >&2; exit 2; }
 root=$PWD/build/oss-fuzz/$sanitizer
 export SRC=$root/src WORK=$root/work OUT=$root/out
 export CC=${CC:-clang} CXX=${CXX:-clang++} LIB_FUZZING_ENGINE=-fsanitize=fuzzer
